@@ -33,7 +33,7 @@ from simkit.meta.message import Request
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Draft, Object, name_of, namespace_of
 from simkit.meta.unreadable import UnreadableObject
-from simkit.schema import group_priorities
+from simkit.schema import versions
 from simkit.schema.catalogue import Resource
 from simkit.seams.snapshot import Snapshot
 
@@ -68,7 +68,7 @@ def fill(engine: Engine, snapshot: Callable[[], Snapshot]) -> None:
         _create(engine, f"/apis/{api_group('scheduling')}/v1/priorityclasses", priority)
     for version in sorted({each.group_version for each in engine.catalogue.resources()}):
         if version.group != REGISTRATION_GROUP:
-            registration = registered(version, group_priorities.priority(version, engine.catalogue.release), "onstart")
+            registration = registered(version, versions.priority(version, engine.catalogue.release), "onstart")
             _create(engine, f"/apis/{REGISTRATION_GROUP}/v1/apiservices", registration)
     _fill_first(engine)
     for key in list(outdated_bindings(snapshot())):

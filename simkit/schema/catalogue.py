@@ -15,7 +15,7 @@ from simkit.meta.objects import group_version_of
 from simkit.schema import lifecycle
 from simkit.schema.behaviour import default_behaviour
 from simkit.schema.definitions import Definitions, definitions
-from simkit.schema.gated_subresources import closed_subresources, without_subresources
+from simkit.schema.feature_gates import closed_subresources, without_subresources
 from simkit.schema.releases import BASE, RELEASES, release_name
 from simkit.schema.resources import Resource, SubresourceInfo, from_row
 from simkit.schema.structural import Schema

@@ -1,18 +1,19 @@
-"""Feature gates of each release: stage, default, and the effect of ``--feature-gates``.
+"""Feature gates of each release: stage, default, the effect of ``--feature-gates``, and the subresources that need one.
 
 Upstream: k8s.io/component-base/featuregate/feature_gate.go, release 1.30.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final, Literal, NamedTuple
 
 from simkit.meta import datasets
 from simkit.meta.errors import SimkitError
 from simkit.schema.releases import BASE, minor_of
+from simkit.schema.resources import Resource
 
 Stage = Literal["ALPHA", "BETA", "GA", "DEPRECATED"]
 _ALL: Final[Mapping[str, Stage]] = {"AllAlpha": "ALPHA", "AllBeta": "BETA"}
@@ -152,3 +153,34 @@ def _warning(gate: Gate, value: bool) -> str:
     if word is None:
         return ""
     return f"Setting {word} feature gate {gate.name}={str(value).lower()}. It will be removed in a future release."
+
+
+@cache
+def _gates() -> Mapping[str, str]:
+    """The gates by version, resource and subresource: ``v1 pods/resize``."""
+    table: Mapping[str, str] = datasets.load("api/releases/gated-subresources.json")
+    return table
+
+
+def closed_subresources(release: str, settings: Mapping[str, bool]) -> Set[str]:
+    """The subresources that gates keep out of a release, by version and name.
+
+    Parameters
+    ----------
+    settings
+        Those of ``--feature-gates``.
+
+    Examples
+    --------
+    >>> sorted(closed_subresources("1.32", {})), sorted(closed_subresources("1.33", {}))
+    (['v1 pods/resize'], [])
+    """
+    values = parse_feature_gates(settings, release).values
+    return {name for name, gate in _gates().items() if not is_enabled(gate, release, values)}
+
+
+def without_subresources(resource: Resource, closed: Collection[str]) -> Resource:
+    """The resource without the subresources that are closed; the same one where it has none of them."""
+    head = f"{resource.api_version} {resource.resource}/"
+    left = {name: info for name, info in resource.subresources.items() if head + name not in closed}
+    return resource if len(left) == len(resource.subresources) else replace(resource, subresources=left)

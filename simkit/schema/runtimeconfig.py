@@ -15,8 +15,7 @@ from simkit.meta.names import GroupResource
 from simkit.schema import lifecycle
 from simkit.schema.behaviour import behaviour_of
 from simkit.schema.catalogue import Catalogue, Resource
-from simkit.schema.feature_gates import is_enabled, parse_feature_gates
-from simkit.schema.gated_subresources import closed_subresources
+from simkit.schema.feature_gates import closed_subresources, is_enabled, parse_feature_gates
 
 _NO_GATES: Final[Mapping[str, bool]] = MappingProxyType({})
 

@@ -1,12 +1,18 @@
-"""Order of version names: stable before beta before alpha, higher numbers first, other names last.
+"""The order of versions and groups: by stability, and by the priorities of discovery.
 
-Follows ``k8s.io/apimachinery/pkg/version/helpers.go``, release 1.30.
+Upstream: cmd/kube-apiserver/app/aggregator.go (``apiVersionPriorities``), release 1.30.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Final
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+from simkit.meta import datasets
+from simkit.meta.names import GroupVersion
+from simkit.schema.releases import BASE
 
 _VERSION: Final = re.compile(r"v([1-9]\d*)(?:(alpha|beta)([1-9]\d*))?")
 _STABILITY: Final = {None: 0, "beta": 1, "alpha": 2}
@@ -32,3 +38,53 @@ def version_rank(version: str) -> VersionRank:
         return (3, 0, 0, version)
     major, stability, minor = match.groups()
     return (_STABILITY[stability], -int(major), -int(minor or 0), version)
+
+
+CUSTOM: Final = (1000, 100)
+"""The priority of custom resources' groups."""
+
+
+class Priority(NamedTuple):
+    """``groupPriorityMinimum`` and ``versionPriority``: the highest comes first."""
+
+    group: int
+    version: int
+
+
+@cache
+def _table() -> Mapping[str, Any]:
+    found: Mapping[str, Any] = datasets.load("api/priorities.json")
+    return found
+
+
+def priority(group_version: GroupVersion, release: str = BASE) -> Priority:
+    """The priorities of a group version that the server itself serves, at a release.
+
+    Examples
+    --------
+    >>> priority(GroupVersion("apps", "v1"))
+    Priority(group=17800, version=15)
+    """
+    return _priority(group_version, int(release.partition(".")[2]))
+
+
+@cache
+def _at(minor: int) -> tuple[Mapping[str, int], Mapping[str, int]]:
+    """The priorities of groups and versions at a release."""
+    table = _table()
+    groups, versions = dict(table["groups"]), dict(table["versions"])
+    for row in table["later"]:
+        if minor >= row["since"]:
+            groups |= row["groups"]
+            versions |= row["versions"]
+    return groups, versions
+
+
+@cache
+def _priority(group_version: GroupVersion, minor: int) -> Priority:
+    groups, versions = _at(minor)
+    group = groups.get(group_version.group)
+    if group is None:
+        return Priority(*CUSTOM)
+    stable = version_rank(group_version.version)[0] == 0
+    return Priority(group, versions.get(str(group_version), 15 if stable else 9))

@@ -11,7 +11,7 @@ import pytest
 from simkit.kinds.apiextensions.printer_columns import BadPath, parse_json_path
 from simkit.kinds.parts.validation.pem import blocks
 from simkit.language.merge.jsonpatch import json_patch
-from simkit.language.merge.refusal import PatchError
+from simkit.language.merge.mergepatch import PatchError
 from simkit.language.merge.strategic import _distinct, strategic_merge
 from simkit.meta.duration import seconds
 from simkit.meta.go_json import Malformed, read

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from simkit.kinds.apiextensions.printer_columns import cell, find_values
-from simkit.schema.custom.numbers import number_errors
+from simkit.schema.custom.formats import number_errors
 from tests.releases import BASE
 from tests.security.prices import LINEAR, growth
 

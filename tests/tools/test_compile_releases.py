@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from simkit.schema.release_deltas import apply, table_of
+from simkit.schema.definitions import apply, table_of
 from tools import compile_releases
 from tools.releases.rows import difference, namesake, row_of
 

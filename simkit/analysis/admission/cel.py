@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 from simkit.analysis.rbac.tables import table
 from simkit.language.cel.containers import plain_key
@@ -13,8 +13,7 @@ from simkit.language.cel.conversions import type_of
 from simkit.language.cel.decl_types import DeclType, schema_decl_type
 from simkit.language.cel.environment import OWN_EXPRESSIONS, Environment, Program
 from simkit.language.cel.errors import BudgetExceeded, CompileError, EvaluationError
-from simkit.language.cel.explain import explain
-from simkit.language.cel.failure_position import failure_position
+from simkit.language.cel.explain import explain, failure_position
 from simkit.language.cel.names import Variables
 from simkit.language.cel.types import DYN, Type, parsed
 from simkit.language.cel.values import kind_of
@@ -30,8 +29,6 @@ from simkit.schema.structural import Schema
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from simkit.language.cel.reference import Reference
 
 STEP_COLUMNS: Final = ("expression", "value", "cost", "total")
 COST_LIMIT: Final = 10_000_000
@@ -61,8 +58,6 @@ class CelResult:
         What it can cost for any value of the declared types.
     error
         Empty, or what is wrong, with the position under the expression.
-    reference
-        The answer of celpy, where ``compare_with`` asked for it.
     """
 
     expression: str
@@ -74,12 +69,6 @@ class CelResult:
     error: str = ""
     program: Program | None = None
     variables: Mapping[str, Any] | None = None
-    reference: Reference | None = None
-
-    @property
-    def agrees(self) -> bool:
-        """True if celpy gave an equal result, or was not asked. Texts of errors are not compared."""
-        return self.reference is None or self.reference.agrees(self.value, self.error)
 
     def explain(self) -> pd.DataFrame:
         """The evaluation step by step.
@@ -97,23 +86,15 @@ class CelResult:
         return table(rows, STEP_COLUMNS)
 
     def __repr__(self) -> str:
-        own = self.error or f"{self._shown()}  ({self.type}, cost {self.cost})"
-        return own if self.reference is None else f"{own}\n{self._compared(self.reference)}"
-
-    def _compared(self, reference: Reference) -> str:
-        """The line about celpy's answer."""
-        if self.agrees:
-            return "celpy agrees" if not reference.error else f"celpy fails too: {reference.error}"
-        return f"celpy differs: {reference.error or repr(reference.value)}"
+        return self.error or f"{self._shown()}  ({self.type}, cost {self.cost})"
 
     def _shown(self) -> str:
         return str(self.value) if self.type in _WRITTEN else repr(self.value)
 
     def _repr_html_(self) -> str:
-        more = "" if self.reference is None else f"<br><small>{html_text(self._compared(self.reference))}</small>"
         if self.error:
-            return f"<pre>{html_text(self.error)}</pre>{more}"
-        return f"<code>{html_text(self._shown())}</code> <small>{html_text(self.type)}, cost {self.cost}</small>{more}"
+            return f"<pre>{html_text(self.error)}</pre>"
+        return f"<code>{html_text(self._shown())}</code> <small>{html_text(self.type)}, cost {self.cost}</small>"
 
 
 def cel(
@@ -122,7 +103,6 @@ def cel(
     types: Mapping[str, TypeSource] | None = None,
     release: str = OWN_EXPRESSIONS,
     budget: int = COST_LIMIT,
-    compare_with: Literal["celpy"] | None = None,
     **variables: object,
 ) -> CelResult:
     """Evaluate a CEL expression of Kubernetes on values.
@@ -140,9 +120,6 @@ def cel(
         (``transformMap`` and others), 1.33 semantic versions, 1.34 more functions of lists.
     budget
         The cost, in the units of kube-apiserver, at which the evaluation ends with an error.
-    compare_with
-        ``"celpy"`` puts the expression to celpy too, the reference implementation in Python (distribution cel-python).
-        The result shows both answers and whether they differ; celpy checks no types and knows no later functions.
     variables
         Values by name, plain as in JSON.
 
@@ -164,24 +141,7 @@ def cel(
     ERROR: <input>:1:5: undefined field 'replica'
      | self.replica <= 3
      | ....^
-    >>> cel("'is ' + string(1 < 2)", compare_with="celpy")
-    'is true'  (string, cost 3)
-    celpy differs: 'is True'
     """
-    if compare_with not in (None, "celpy"):
-        raise SimkitError(f"compare_with={compare_with!r}: there is only 'celpy' to compare with")
-    found = _evaluated(expression, types, release, budget, variables)
-    if compare_with is None:
-        return found
-    from simkit.language.cel.reference import reference
-
-    return replace(found, reference=reference(expression, variables))
-
-
-def _evaluated(
-    expression: str, types: Mapping[str, TypeSource] | None, release: str, budget: int, variables: Mapping[str, object]
-) -> CelResult:
-    """The answer of this package's own evaluation."""
     release = release_name(release)
     for name, value in variables.items():
         _check_value(value, name)

@@ -15,7 +15,7 @@ from simkit.engine.admission.plugin_attributes import Handler
 from simkit.engine.admission.webhook_calls import Answer, CallFailed, WebhookClient, rejection
 from simkit.engine.admission.webhook_index import EXEMPT, MUTATING, VALIDATING, WebhookAccessor, WebhookIndex
 from simkit.language.merge.jsonpatch import checked_json_patch, json_patch
-from simkit.language.merge.refusal import PatchError
+from simkit.language.merge.mergepatch import PatchError
 from simkit.logic.policy.attributes import AdmissionAttributes
 from simkit.meta.clock import NameSource
 from simkit.meta.deadline import Deadline, check_deadline, current_deadline, within

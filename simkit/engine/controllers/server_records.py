@@ -19,7 +19,7 @@ from simkit.meta.message import Request
 from simkit.meta.names import GroupResource, GroupVersion
 from simkit.meta.objects import Object, at, labels_of, name_of
 from simkit.schema.catalogue import Catalogue
-from simkit.schema.group_priorities import CUSTOM
+from simkit.schema.versions import CUSTOM
 from simkit.seams import Change
 from simkit.seams.snapshot import Snapshot
 

@@ -18,8 +18,7 @@ from simkit.meta.message import Response
 from simkit.meta.names import GroupResource, GroupVersion
 from simkit.meta.objects import Object, at, name_of
 from simkit.schema.catalogue import Catalogue, Group
-from simkit.schema.group_priorities import Priority, priority
-from simkit.schema.versions import version_rank
+from simkit.schema.versions import Priority, priority, version_rank
 from simkit.seams import ListWatcher
 
 SERVICES: Final = GroupResource(REGISTRATION_GROUP, "apiservices")

@@ -20,8 +20,8 @@ from simkit.meta.name_validation import qualified_name
 from simkit.meta.objects import Draft, Object, at, metadata, name_of
 from simkit.meta.wording import told
 from simkit.schema.custom.defaulting import fill, write_whole
-from simkit.schema.custom.listtype import repeated
 from simkit.schema.custom.messages import NOWHERE
+from simkit.schema.custom.structural import repeated
 from simkit.schema.custom.validation import ABSENT, Check
 from simkit.schema.field_labels import field_text
 

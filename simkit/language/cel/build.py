@@ -8,9 +8,9 @@ parser/helper.go.
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
-from simkit.language.cel import literals
 from simkit.language.cel.errors import CompileError, Issue
 from simkit.language.cel.macros import expand, report
 from simkit.language.cel.tree import (
@@ -25,6 +25,99 @@ from simkit.language.cel.tree import (
     StructNode,
     qualified_name,
 )
+from simkit.language.cel.values import INT_MAX, INT_MIN, UINT_MAX, UInt
+
+_ESCAPE = re.compile(
+    r"\\(?:([abfnrtv\\'\"`?])|[xX]([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-3][0-7]{2}))"
+)
+_MOST_DIGITS: Final = len(str(UINT_MAX))
+_LETTERS: Final = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+
+
+class LiteralError(Exception):
+    """A constant outside the range of its type."""
+
+
+def integer(text: str) -> int:
+    """The value of an int constant; LiteralError outside 64 bits."""
+    value = _integer_of(text)
+    if value is None or not INT_MIN <= value <= INT_MAX:
+        raise LiteralError("invalid int literal")
+    return value
+
+
+def unsigned(text: str) -> UInt:
+    """The value of an uint constant; LiteralError outside 64 bits."""
+    value = _integer_of(text[:-1])
+    if value is None or not 0 <= value <= UINT_MAX:
+        raise LiteralError("invalid uint literal")
+    return UInt(value)
+
+
+def _integer_of(text: str) -> int | None:
+    """The value of digits, hexadecimal ones behind ``0x``; None for more than any type holds."""
+    if "x" in text:
+        return int(text, 16)
+    sign, digits = ("-", text[1:].lstrip("0")) if text.startswith("-") else ("", text.lstrip("0"))
+    return int(f"{sign}{digits or 0}") if len(digits) <= _MOST_DIGITS else None
+
+
+def double(text: str) -> float:
+    """The value of a double constant; LiteralError if it is too large."""
+    value = float(text)
+    if value in (float("inf"), float("-inf")):
+        raise LiteralError("invalid double literal")
+    return value
+
+
+def _content(text: str) -> tuple[str, bool]:
+    """The text between the quotes, and True if it is raw."""
+    raw = text[0] in "rR"
+    body = text[1:] if raw else text
+    width = 3 if body[:3] in ('"""', "'''") and len(body) >= 6 else 1
+    return body[width:-width], raw
+
+
+def _code_point(found: re.Match[str]) -> int:
+    return int(found[2] or found[3] or found[4], 16) if not found[5] else int(found[5], 8)
+
+
+def string(text: str) -> str:
+    """The value of a string constant with its quotes; LiteralError for an impossible code point."""
+    body, raw = _content(text)
+    if raw or "\\" not in body:
+        return body
+
+    def replaced(found: re.Match[str]) -> str:
+        if found[1]:
+            return _LETTERS.get(found[1], found[1])
+        point = _code_point(found)
+        if point > 0x10FFFF or 0xD800 <= point < 0xE000:
+            raise LiteralError("invalid unicode code point")
+        return chr(point)
+
+    return _ESCAPE.sub(replaced, body)
+
+
+def byte_string(text: str) -> bytes:
+    """The value of a bytes constant with its ``b`` and quotes."""
+    inner = text[1:]
+    body, raw = _content(inner)
+    if raw:
+        return body.encode()
+    parts, position = [], 0
+    for found in _ESCAPE.finditer(body):
+        parts.append(body[position : found.start()].encode())
+        position = found.end()
+        if found[1]:
+            parts.append(_LETTERS.get(found[1], found[1]).encode())
+        elif found[2] or found[5]:
+            parts.append(bytes([_code_point(found)]))
+        else:
+            raise LiteralError("illegal escape sequence: unable to unescape unicode in bytes")
+    parts.append(body[position:].encode())
+    return b"".join(parts)
+
 
 Children = list[Any]
 
@@ -82,11 +175,11 @@ def _operator(function: str) -> Any:
     return half
 
 
-_NUMBERS: Final = {"INT_LIT": literals.integer, "UINT_LIT": literals.unsigned, "FLOAT_LIT": literals.double}
+_NUMBERS: Final = {"INT_LIT": integer, "UINT_LIT": unsigned, "FLOAT_LIT": double}
 _OTHERS: Final = {
-    "STRING_LIT": literals.string,
-    "MLSTRING_LIT": literals.string,
-    "BYTES_LIT": literals.byte_string,
+    "STRING_LIT": string,
+    "MLSTRING_LIT": string,
+    "BYTES_LIT": byte_string,
     "BOOL_LIT": lambda text: text == "true",
     "NULL_LIT": lambda _: None,
 }
@@ -152,7 +245,7 @@ class Builder:
         token = children[0]
         try:
             return Literal(token.start_pos, _READERS[token.type](token.value))
-        except literals.LiteralError as error:
+        except LiteralError as error:
             report(token.start_pos, str(error))
             return Literal(token.start_pos, None)
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from simkit.language.cel import cost_functions
-from simkit.language.cel.cost_range import LARGEST, NOTHING, ONE, UNKNOWN, Range, Value
+from simkit.language.cel.cost_functions import LARGEST, NOTHING, ONE, UNKNOWN, Range, Value
 from simkit.language.cel.decl_types import DeclType
 from simkit.language.cel.tree import (
     Bind,

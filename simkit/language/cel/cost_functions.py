@@ -1,18 +1,75 @@
-"""Estimated costs of functions, over the sizes of their arguments.
+"""Estimated costs of functions, as ranges over the sizes of their arguments.
 
-EstimateCallCost in k8s.io/apiserver/pkg/cel/library/cost.go, release 1.30, and functionCost in cel-go 0.17,
-checker/cost.go.
+EstimateCallCost in k8s.io/apiserver/pkg/cel/library/cost.go, release 1.30; functionCost, ``SizeEstimate``,
+``CostEstimate`` and ``AstNode`` in cel-go 0.17, checker/cost.go.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, NamedTuple, Protocol
 
-from simkit.language.cel.cost_range import LARGEST, Range, Sizes, Value
 from simkit.language.cel.limits import LONGEST_LIST
-from simkit.language.cel.tree import Literal
+from simkit.language.cel.tree import Literal, Node
+from simkit.language.cel.types import Type
+
+LARGEST: Final = 2**64 - 1
+
+
+class Range(NamedTuple):
+    """A least and a greatest size or cost; sums and products saturate at 64 bits."""
+
+    low: int
+    high: int
+
+    def plus(self, other: Range) -> Range:
+        """The sum."""
+        return Range(min(self.low + other.low, LARGEST), min(self.high + other.high, LARGEST))
+
+    def times(self, other: Range) -> Range:
+        """The product."""
+        return Range(min(self.low * other.low, LARGEST), min(self.high * other.high, LARGEST))
+
+    def scaled(self, factor: float) -> Range:
+        """The product with a factor, rounded up."""
+        return Range(_scaled(self.low, factor), _scaled(self.high, factor))
+
+    def union(self, other: Range) -> Range:
+        """The smallest range that holds both."""
+        return Range(min(self.low, other.low), max(self.high, other.high))
+
+
+def _scaled(size: int, factor: float) -> int:
+    product = float(size) * factor
+    return LARGEST if float(size) > LARGEST / factor else min(math.ceil(product), LARGEST)
+
+
+NOTHING: Final = Range(0, 0)
+ONE: Final = Range(1, 1)
+UNKNOWN: Final = Range(0, LARGEST)
+
+
+class Value(NamedTuple):
+    """The known facts about an operand: its path, type, node, and size."""
+
+    path: tuple[str, ...]
+    type: Type
+    node: Node | None
+    size: Range | None
+
+
+class Sizes(Protocol):
+    """The sizes of operands. Implementations must not evaluate anything."""
+
+    def size(self, value: Value) -> Range:
+        """The size of an operand; scalars without a path count as 1."""
+        ...
+
+    def library_size(self, value: Value) -> Range:
+        """The size in the estimates of library functions: scalars are not special."""
+        ...
+
 
 Estimated = tuple[Range, Range | None]
 Rule = Callable[[Sizes, str, Value | None, Sequence[Value]], Estimated | None]

@@ -20,7 +20,7 @@ from simkit.language.cel.code import Code
 from simkit.language.cel.decl_types import DeclType
 from simkit.language.cel.declarations import Function, Overload
 from simkit.language.cel.errors import EvaluationError
-from simkit.language.cel.lib_regex import PatternError, tester
+from simkit.language.cel.lib_strings import PatternError, tester
 from simkit.language.cel.names import Local, Variables
 from simkit.language.cel.runtime import GLOBALS, called
 from simkit.language.cel.tree import (

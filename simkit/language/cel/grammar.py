@@ -3,8 +3,7 @@ below.
 
 celpy's own ``CELParser`` does not serve here: it drops the tokens that errors point at, takes no transformer, and reads
 neither optional syntax nor escapes as cel-go does. Its grammar file is part of the distribution and is read through
-importlib.metadata, so that celpy itself is not imported. ``CORRECTIONS`` lists the differences, with reasons. celpy's
-parser and interpreter are the reference in tests and in ``simkit.cel(..., compare_with="celpy")``: see ``reference``.
+importlib.metadata, so that celpy itself is not imported. ``CORRECTIONS`` lists the differences, with reasons.
 
 lark and the grammar are loaded when the first expression is parsed. cel-spec, doc/langdef.md, "Syntax"; optional
 syntax: cel-go 0.17, parser/gen/CEL.g4.

@@ -12,7 +12,7 @@ from simkit.language.cel import containers
 from simkit.language.cel import operations as run
 from simkit.language.cel.conversions import CONVERSIONS
 from simkit.language.cel.declarations import Library, Overload, declared, operator
-from simkit.language.cel.lib_regex import matches
+from simkit.language.cel.lib_strings import matches
 from simkit.language.cel.values import Duration, Timestamp
 
 _WORD: Final = {

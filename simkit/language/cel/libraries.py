@@ -11,17 +11,13 @@ from typing import Final
 
 from simkit.language.cel.declarations import Function, Library, functions_of
 from simkit.language.cel.lib_authorizer import AUTHORIZER, AUTHORIZER_SELECTORS
-from simkit.language.cel.lib_lists import LISTS, LISTS_3, SETS
-from simkit.language.cel.lib_named_formats import NAMED_FORMATS, validation
+from simkit.language.cel.lib_collections import LISTS, LISTS_3, OPTIONALS, OPTIONALS_2, SETS
+from simkit.language.cel.lib_comparable import QUANTITIES, SEMVER
 from simkit.language.cel.lib_network import NETWORK
-from simkit.language.cel.lib_optionals import OPTIONALS, OPTIONALS_2
 from simkit.language.cel.lib_patches import PATCHES
-from simkit.language.cel.lib_quantity import QUANTITIES
-from simkit.language.cel.lib_regex import REGEX
-from simkit.language.cel.lib_semver import SEMVER
 from simkit.language.cel.lib_standard import MIXED_NUMBERS, STANDARD
-from simkit.language.cel.lib_strings import FORMATS, SEARCHES, STRINGS, STRINGS_2
-from simkit.language.cel.lib_url import URLS
+from simkit.language.cel.lib_strings import FORMATS, REGEX, SEARCHES, STRINGS, STRINGS_2
+from simkit.language.cel.lib_url import NAMED_FORMATS, URLS, validation
 from simkit.language.cel.types import Type
 from simkit.meta.behaviour import ServedBehaviour
 

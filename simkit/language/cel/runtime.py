@@ -2,14 +2,41 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from simkit.language.cel import containers, operations
-from simkit.language.cel.cost_sizes import ceiling, traversal
+from simkit.language.cel.containers import plain_key
 from simkit.language.cel.errors import BudgetExceeded, EvaluationError, no_key, no_overload
 from simkit.language.cel.patch_values import LiteralList, LiteralMap, made_message
-from simkit.language.cel.values import NONE, Optional
+from simkit.language.cel.values import NONE, Optional, kind_of
+
+
+def ceiling(size: int, factor: float) -> int:
+    """The product rounded up, with the rounding errors of doubles.
+
+    Examples
+    --------
+    >>> ceiling(30, 0.1), ceiling(71, 0.1)
+    (3, 8)
+    """
+    return math.ceil(size * factor)
+
+
+def traversal(value: Any) -> int:
+    """The cost of visiting a value with all its contents."""
+    kind = kind_of(value)
+    if kind == "string":
+        return int(len(value.encode("utf-8", "surrogatepass")) * 0.1)
+    if kind == "bytes":
+        return int(len(value) * 0.1)
+    if kind == "list":
+        return sum(map(traversal, value))
+    if isinstance(value, Mapping):
+        return sum(traversal(plain_key(key)) + traversal(inner) for key, inner in value.items())
+    return 1
+
 
 NATIVE: Final = (KeyError, TypeError, IndexError, AttributeError, ValueError, OverflowError)
 """The exceptions of Python's own operators for which the careful ones raise EvaluationError."""

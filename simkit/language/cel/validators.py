@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from simkit.language.cel.conversions import CONVERSIONS
 from simkit.language.cel.errors import EvaluationError, Issue
-from simkit.language.cel.lib_regex import PatternError, pattern
+from simkit.language.cel.lib_strings import PatternError, pattern
 from simkit.language.cel.patch_values import is_patch_name
 from simkit.language.cel.runtime_cost import is_constant
 from simkit.language.cel.tree import Call, Ident, ListNode, Literal, MapNode, Node, Select

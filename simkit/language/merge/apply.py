@@ -35,8 +35,7 @@ from simkit.language.merge.managedfields import (
     written,
 )
 from simkit.language.merge.merged import merged
-from simkit.language.merge.reconcile import reconciled
-from simkit.language.merge.refusal import failed, malformed
+from simkit.language.merge.mergepatch import failed, malformed
 from simkit.language.merge.type_def import BadElement, TypeDef, type_def_of
 from simkit.language.merge.typed import field_set, same
 from simkit.language.merge.unapplied_fields import Pruner
@@ -48,7 +47,7 @@ from simkit.language.merge.validate import (
     text_of,
     validation_errors,
 )
-from simkit.language.merge.versions import Converter, Versions
+from simkit.language.merge.versions import Converter, Versions, reconciled
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.errors import StatusError
 from simkit.meta.names import GroupVersion

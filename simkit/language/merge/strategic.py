@@ -14,9 +14,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from heapq import heappop, heappush
 from typing import Any, Final
 
-from simkit.language.merge.mergepatch import without_nulls
-from simkit.language.merge.order import arranged
-from simkit.language.merge.refusal import PatchError, failed, malformed, unfitting
+from simkit.language.merge.mergepatch import PatchError, failed, malformed, unfitting, without_nulls
 from simkit.language.merge.typed import identity, same
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.go_fmt import format_string, format_value, type_name
@@ -330,3 +328,66 @@ def _check_order(patch: list[Any], order: list[Any], key: str) -> None:
         if not any(same(value, key_of(each, key) if key else each) for each in left):
             listed, ordered = format_value(patch), format_value(order)
             raise failed(f"The order in patch list:\n{listed}\n doesn't match {SET_ORDER} list:\n{ordered}\n")
+
+
+def arranged(merged: Sequence[Any], wanted: Sequence[Any], live: Sequence[Any], key: str) -> list[Any]:
+    """The merged elements in their final order.
+
+    Parameters
+    ----------
+    merged
+        All elements.
+    wanted
+        Elements in the order of the patch; those of a keyed list need only their key.
+    live
+        Elements in the order in which the server had them.
+    key
+        The merge key, empty for scalars.
+
+    Examples
+    --------
+    >>> arranged(["a", "b", "c"], ["c", "a"], ["a", "b"], "")
+    ['c', 'a', 'b']
+    """
+    first, before = _places(wanted, key), _places(live, key)
+    ours: list[tuple[int, Any]] = []
+    theirs: list[tuple[int, Any]] = []
+    for item in merged:
+        place = first.get(_key(item, key), -1)
+        (theirs if place < 0 else ours).append((place, item))
+    patched = [item for _, item in sorted(ours, key=lambda found: found[0])]
+    kept = [item for _, item in theirs]
+    return _woven(sorted(kept, key=lambda item: before.get(_key(item, key), -1)), patched, before, key)
+
+
+def _woven(kept: Sequence[Any], patched: Sequence[Any], before: Mapping[Hashable, int], key: str) -> list[Any]:
+    out: list[Any] = []
+    mine, theirs = 0, 0
+    while theirs < len(kept) and mine < len(patched):
+        left, right = before.get(_key(kept[theirs], key), -1), before.get(_key(patched[mine], key), -1)
+        if 0 <= left < right:
+            out.append(kept[theirs])
+            theirs += 1
+        else:
+            out.append(patched[mine])
+            mine += 1
+    return [*out, *kept[theirs:], *patched[mine:]]
+
+
+def _places(items: Sequence[Any], key: str) -> dict[Hashable, int]:
+    """The first position of each key."""
+    for place, item in enumerate(items):
+        if key and not isinstance(item, dict):
+            raise failed(f"value for key {place} is not a map")
+    places: dict[Hashable, int] = {}
+    for place, item in enumerate(items):
+        places.setdefault(_key(item, key), place)
+    return places
+
+
+def _key(item: Any, key: str) -> Hashable:
+    if not key:
+        return identity(item)
+    if key not in item:
+        raise failed(f"map: {format_value(item)} does not contain declared merge key: {key}")
+    return identity(item[key])

@@ -22,11 +22,10 @@ from simkit.language.merge.managedfields import (
     records_of,
     written,
 )
-from simkit.language.merge.reconcile import reconciled
 from simkit.language.merge.type_def import BadElement, TypeDef, type_def_of
 from simkit.language.merge.typed import Comparison
 from simkit.language.merge.validate import tells_elements_apart
-from simkit.language.merge.versions import Converter, Versions
+from simkit.language.merge.versions import Converter, Versions, reconciled
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.bounded_cache import cached_when_short
 from simkit.meta.objects import Object, metadata

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from simkit.language.merge.jsonpatch import json_patch, loosely_checked
-from simkit.language.merge.refusal import PatchError
+from simkit.language.merge.mergepatch import PatchError
 from simkit.language.merge.strategic import strategic_merge
 from simkit.language.yaml.complaints import BrokenText
 from simkit.language.yaml.decode import decode

@@ -21,8 +21,7 @@ from simkit.meta.go_json import compact
 from simkit.meta.linear_patterns import re2_module
 from simkit.meta.wording import Text
 from simkit.schema.custom import messages
-from simkit.schema.custom.formats import checked_format, format_named
-from simkit.schema.custom.numbers import is_whole, number_errors
+from simkit.schema.custom.formats import checked_format, format_named, is_whole, number_errors
 
 Errors = list[FieldError]
 

@@ -19,8 +19,7 @@ from simkit.schema.behaviour import default_behaviour
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.definitions import Definitions
 from simkit.schema.openapi import descriptions
-from simkit.schema.openapi.operations import Operations
-from simkit.schema.openapi.roots import Roots, single
+from simkit.schema.openapi.operations import Operations, Roots, single
 from simkit.schema.openapi.schemas import (
     LIST_META,
     V2,

@@ -1,6 +1,6 @@
-"""OpenAPI paths and operations of a resource.
+"""OpenAPI paths and operations of a resource, and of endpoints without one: discovery, version, token issuer.
 
-Upstream: k8s.io/apiserver/pkg/endpoints/installer.go, release 1.30.
+Upstream: installer.go and discovery/group.go of k8s.io/apiserver/pkg/endpoints, release 1.30.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Final
 
 from simkit.meta.domain import API_DOMAIN
 from simkit.meta.names import GroupResource, GroupVersionKind
-from simkit.schema.openapi.operation_descriptions import described
-from simkit.schema.openapi.parameters import given, options, parameter, taken, with_common_parameters
+from simkit.schema.behaviour import default_behaviour
+from simkit.schema.openapi.parameters import ENCODINGS, given, options, parameter, taken, with_common_parameters
 from simkit.schema.openapi.schemas import KIND_MARKER, V2, Dialect, Shape, marker
 from simkit.schema.resources import Resource
 
@@ -148,8 +148,6 @@ class Operations:
             "x-kubernetes-action": action,
             KIND_MARKER: marker(place.gvk),
         }
-        if not custom:
-            out = described(out, group)
         consumed = taken(action, custom=custom)
         if self._dialect is V2:
             out |= {"consumes": list(consumed), "produces": list(produced), "schemes": ["https"]}
@@ -231,3 +229,87 @@ def operation_id(place: PathScope, method: str, action: str) -> str:
     end = capitalized(place.subresource) + ("List" if action == "watchlist" else "")
     end += ("ForAllNamespaces" if place.everywhere else "") + ("WithPath" if place.rest else "")
     return f"{verb}{camel(resource.group)}{capitalized(resource.version)}{after}{scope}{resource.kind}{end}"
+
+
+_JSON: Final = ("application/json",)
+_VERSION_INFO: Final = "io.k8s.apimachinery.pkg.version.Info"
+_TOKENS: Final = {
+    ".well-known/openid-configuration": ("getServiceAccountIssuerOpenIDConfiguration", "WellKnown", _JSON),
+    "openid/v1/jwks": ("getServiceAccountIssuerOpenIDKeyset", "openid", ("application/jwk-set+json",)),
+}
+_SINGLE: Final = ("api", "apis", "logs", "version", *_TOKENS)
+
+
+def single(release: str) -> tuple[str, ...]:
+    """The documents of a release that belong to no group."""
+    without = default_behaviour(release).ids & {"no-logs-handler"}
+    return tuple(each for each in _SINGLE if each != "logs" or not without)
+
+
+class Roots:
+    """Writes non-resource paths in one dialect."""
+
+    def __init__(self, dialect: Dialect, general: Callable[[str], str]) -> None:
+        self._dialect, self._general = dialect, general
+
+    def kind(self, name: str) -> str | None:
+        """The definition at a path, by the name of its document; None for text."""
+        if name in _TOKENS or name == "logs":
+            return None
+        if name == "version":
+            return _VERSION_INFO
+        root, *rest = name.split("/")
+        if root == "api":
+            return self._general("APIResourceList" if rest else "APIVersions")
+        return self._general(("APIGroupList", "APIGroup", "APIResourceList")[len(rest)])
+
+    def paths(self, name: str) -> Iterator[tuple[str, Shape]]:
+        """The path of a document's root with its one operation; two for log files."""
+        if name != "logs":
+            yield f"/{name}/", {"get": self._operation(name)}
+            return
+        yield "/logs/", {"get": self._of_logs("logFileListHandler")}
+        yield "/logs/{logpath}", {"get": self._of_logs("logFileHandler"), "parameters": [self._log_path()]}
+
+    def _of_logs(self, operation: str) -> Shape:
+        out: Shape = {"operationId": operation, "responses": UNAUTHORIZED, "tags": ["logs"]}
+        return {**out, "schemes": ["https"]} if self._dialect is V2 else out
+
+    def _log_path(self) -> Shape:
+        kind = {"type": "string", "uniqueItems": True}
+        return {
+            "name": "logpath",
+            "in": "path",
+            "required": True,
+            **(kind if self._dialect is V2 else {"schema": kind}),
+        }
+
+    def _operation(self, name: str) -> Shape:
+        operation, label, media = self._named(name)
+        kind = self.kind(name)
+        schema = self._dialect.reference(kind) if kind else {"type": "string"}
+        out: Shape = {
+            "operationId": operation,
+            "responses": {"200": response(self._dialect, "OK", schema, media), **UNAUTHORIZED},
+            "tags": [label],
+        }
+        if self._dialect is V2:
+            out |= {"produces": list(media), "schemes": ["https"]}
+            if kind:
+                out["consumes"] = list(media)
+        return out
+
+    def _named(self, name: str) -> tuple[str, str, tuple[str, ...]]:
+        """The operation's id, its tag, and the media types of its responses."""
+        if name in _TOKENS:
+            return _TOKENS[name]
+        if name == "version":
+            return "getCodeVersion", name, _JSON
+        root, *rest = name.split("/")
+        if name == "apis":
+            return "getAPIVersions", name, ENCODINGS
+        group, version = ("", rest) if root == "api" else (rest[0], rest[1:])
+        if version:
+            found = f"get{camel(group)}{capitalized(version[0])}APIResources"
+            return found, tag(group, version[0]), ENCODINGS
+        return f"get{camel(group)}{'APIGroup' if group else 'APIVersions'}", tag(group), ENCODINGS

@@ -13,8 +13,8 @@ import yaml
 from simkit.language.merge.apply import apply
 from simkit.language.merge.fieldset import EMPTY, Fields, of_paths
 from simkit.language.merge.jsonpatch import checked_json_patch, json_patch
+from simkit.language.merge.managedfields import parent_records, scale_records
 from simkit.language.merge.mergepatch import checked_merge_patch, merge_patch
-from simkit.language.merge.scale import parent_records, scale_records
 from simkit.language.merge.strategic import checked_strategic_patch, strategic_merge
 from simkit.language.merge.update import manager_from_user_agent, track_update, with_old_times
 from simkit.meta.errors import StatusError, already_exists, not_found

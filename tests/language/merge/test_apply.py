@@ -13,7 +13,7 @@ from simkit.language.merge.apply import ApplyConflict, apply
 from simkit.language.merge.fieldset import EMPTY, difference, paths
 from simkit.language.merge.lastapplied import ANNOTATION
 from simkit.language.merge.managedfields import Owner, read
-from simkit.language.merge.refusal import PatchError
+from simkit.language.merge.mergepatch import PatchError
 from simkit.language.merge.type_def import type_def_of
 from simkit.language.merge.typed import field_set
 from simkit.schema.structural import Schema

@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from simkit.language.merge.jsonpatch import MAX_OPERATIONS, checked_json_patch, json_patch, loosely_checked
-from simkit.language.merge.refusal import GENERIC, PatchError
+from simkit.language.merge.mergepatch import GENERIC, PatchError
 from tests.shared import SHARED, needs_shared
 
 DIFFERENCES: Mapping[str, frozenset[int]] = {

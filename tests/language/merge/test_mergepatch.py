@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simkit.language.merge.mergepatch import checked_merge_patch, merge_patch
-from simkit.language.merge.refusal import PatchError
+from simkit.language.merge.mergepatch import PatchError, checked_merge_patch, merge_patch
 from tests.language.merge.values import ANYTHING, WORDS
 
 OBJECTS = st.dictionaries(WORDS, ANYTHING | st.none(), max_size=4)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from simkit.language.merge.scale import parent_records, scale_records
+from simkit.language.merge.managedfields import parent_records, scale_records
 
 PATHS = {"apps/v1": ("f:spec", "f:replicas"), "example.com/v1": None}
 SCALE: dict[str, Any] = {"f:spec": {"f:replicas": {}}}

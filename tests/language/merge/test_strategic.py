@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simkit.language.merge.order import arranged
-from simkit.language.merge.refusal import PatchError
-from simkit.language.merge.strategic import checked_strategic_patch, strategic_merge
+from simkit.language.merge.mergepatch import PatchError
+from simkit.language.merge.strategic import arranged, checked_strategic_patch, strategic_merge
 from simkit.schema.structural import Schema
 from tests.language.merge.values import ELEMENTS, WORDS, unresolved
 from tests.releases import BASE

@@ -6,8 +6,7 @@ from typing import Any
 
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.custom.defaulting import drop_nulls, fill, needs_filling
-from simkit.schema.custom.listtype import repeated
-from simkit.schema.custom.structural import row_of, schema_of
+from simkit.schema.custom.structural import repeated, row_of, schema_of
 from simkit.schema.structural import Schema
 from tests.releases import BASE
 

@@ -12,7 +12,7 @@ import pytest
 from simkit.meta.errors import SimkitError
 from simkit.schema import lifecycle
 from simkit.schema.catalogue import Catalogue
-from simkit.schema.release_deltas import table_of
+from simkit.schema.definitions import table_of
 from simkit.schema.releases import BASE, RELEASES, minor_of, release, release_name
 from tests.shared import SHARED, needs_shared
 from tools.facts import read

@@ -26,8 +26,8 @@ from simkit.kinds.apiextensions.definition import CustomVersion
 from simkit.kinds.parts.cells import selector_text
 from simkit.kinds.parts.validation.fields import validate_nonnegative
 from simkit.language.merge.apply import apply
-from simkit.language.merge.refusal import failed
-from simkit.language.merge.scale import SCALE_VERSION, Paths, parent_records, scale_records
+from simkit.language.merge.managedfields import SCALE_VERSION, Paths, parent_records, scale_records
+from simkit.language.merge.mergepatch import failed
 from simkit.language.merge.update import track_update
 from simkit.meta.clock import timestamp
 from simkit.meta.errors import conflict, internal, invalid, not_found

@@ -19,7 +19,7 @@ from simkit.engine.pipeline.verbs import request_object
 from simkit.engine.pipeline.verbs.admission_binding import write_of
 from simkit.engine.pipeline.verbs.write import answer, apply_intent
 from simkit.language.merge import jsonpatch, mergepatch, strategic
-from simkit.language.merge.patched_order import merged_in_order, patched_in_order
+from simkit.language.merge.jsonpatch import merged_in_order, patched_in_order
 from simkit.meta import go_json
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.errors import StatusError, bad_request, invalid, unsupported_media_type

@@ -16,9 +16,8 @@ from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, aggregate_errors, invalid_value, required
 from simkit.meta.name_validation import dns_label, kind_name, path_segment
 from simkit.meta.wording import Text, Worded
-from simkit.schema.custom.listtype import Path, child, walk
 from simkit.schema.custom.messages import NOWHERE, shown
-from simkit.schema.custom.structural import row_of
+from simkit.schema.custom.structural import Path, child, row_of, walk
 from simkit.schema.custom.validation import ABSENT, Check
 from simkit.schema.structural import Resolver, Schema
 

@@ -176,8 +176,8 @@ def _validate_junctor(schema: Properties, path: str, *, skips: bool) -> Iterator
 
 
 def _pattern_error(pattern: str, path: str) -> Iterator[FieldError]:
-    from simkit.language.cel.lib_regex import PatternError
-    from simkit.language.cel.lib_regex import pattern as compiled
+    from simkit.language.cel.lib_strings import PatternError
+    from simkit.language.cel.lib_strings import pattern as compiled
 
     try:
         compiled(pattern)
