@@ -8,7 +8,8 @@ from IPython.core.magic import Magics, cell_magic, line_cell_magic, magics_class
 
 from simkit.cluster.cluster import Cluster
 from simkit.meta.errors import SimkitError
-from simkit.notebook.kubectl import Printed, completions, kubectl
+from simkit.notebook.completion import completions
+from simkit.notebook.kubectl.command import Printed, kubectl
 
 
 @magics_class

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -12,8 +11,8 @@ import pytest
 import simkit
 from simkit.meta import datasets
 from simkit.notebook import inspect_request, panel, path_graph, timeline_panel, what_if_panel
+from simkit.notebook.completion import completions
 from simkit.notebook.explorer import Explorer
-from simkit.notebook.kubectl import completions
 from tests.security.hostile_cluster import Elements, assert_visible
 
 _HARMLESS = frozenset({"b", "i", "ol", "ul", "li", "pre", "code", "span", "table", "thead", "tbody", "tr", "th", "td"})
@@ -69,8 +68,6 @@ def test_fields_suggest_the_names_that_can_be_seen(cluster: simkit.Cluster) -> N
         assert_visible(option)
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not on this machine")
 def test_completion_offers_what_can_be_seen(cluster: simkit.Cluster) -> None:
     """No name that is an option, has invisible letters, or would be several words."""
     for line in ("%kubectl get ns -n ", "%kubectl get clusterrolebindings ", "%kubectl get ns "):

@@ -1,4 +1,4 @@
-"""kubectl of notebooks: the program of this machine, which talks to a server of the cluster."""
+"""kubectl of notebooks: the program of this machine, and the commands that simkit has without it."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ from IPython.core.interactiveshell import InteractiveShell
 
 import simkit
 from simkit.meta.errors import SimkitError
-from simkit.notebook import kubectl as program
-from simkit.notebook.kubectl import completions, kubectl
+from simkit.notebook.completion import completions
+from simkit.notebook.kubectl import program
+from simkit.notebook.kubectl.command import kubectl, without_program
 
 MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\ndata: {k: "
+POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"},
+       "spec": {"containers": [{"name": "web", "image": "nginx"}]}}  # fmt: skip
 needs_kubectl = pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not on this machine")
 
 
@@ -37,15 +40,8 @@ def test_kubectl_of_the_machine_talks_to_the_cluster(cluster: simkit.Cluster) ->
     assert kubectl(cluster, "rollout history deployment/web").text.startswith("deployment.apps/web")
     refused = kubectl(cluster, "get pods --as ann")
     assert (refused.code, "cannot list resource" in refused.text) == (1, True)
-    assert "&quot;ann&quot;" in refused._repr_html_()
-
-
-@pytest.mark.slow
-@needs_kubectl
-def test_a_cluster_on_a_simulated_clock_answers() -> None:
-    """Its certificates are good for the time that kubectl knows."""
-    made = simkit.Cluster(options=simkit.Options(clock=simkit.SimulatedClock()))
-    assert "namespace/default" in kubectl(made, "get namespaces -o name").text
+    followed = kubectl(cluster, "edit cm b")
+    assert (followed.code, "%%apply" in followed.text) == (1, True)
 
 
 @pytest.mark.slow
@@ -58,49 +54,112 @@ def test_a_command_that_follows_is_ended(cluster: simkit.Cluster, monkeypatch: p
     assert followed.text.endswith("kubectl in a terminal\n")
 
 
-@pytest.mark.slow
-@needs_kubectl
 def test_what_a_terminal_would_heed_is_written_out(cluster: simkit.Cluster) -> None:
     """Texts of the cluster move no cursor and set no clipboard."""
     event = {"metadata": {"name": "e", "namespace": "default"}, "message": "a\x1b]52;c;eA==\x07b", "type": "Normal",
              "reason": "R", "involvedObject": {"kind": "Namespace", "name": "default", "namespace": "default"}}  # fmt: skip
     cluster.create({"apiVersion": "v1", "kind": "Event", **event})
-    for line in ("get events", "describe namespace default", "get events -o yaml"):
-        assert "\x1b" not in kubectl(cluster, line).text
+    for run in (kubectl, without_program):
+        for line in ("get events", "describe namespace default", "get events -o yaml"):
+            assert "\x1b" not in run(cluster, line).text
 
 
-def test_mistakes_are_told(cluster: simkit.Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Commands that need a terminal, broken lines, and a machine without kubectl."""
-    told = kubectl(cluster, "edit cm b")
-    assert (told.code, "%%apply" in told.text) == (1, True)
-    assert kubectl(cluster, "get 'pods") == program.Printed("error: No closing quotation\n", 1)
-    monkeypatch.setenv("PATH", "")
-    with pytest.raises(SimkitError, match="kubectl is not on this machine"):
-        kubectl(cluster, "get pods")
-    assert completions(cluster, "%kubectl ge", "ge") == []
+def test_a_condition_is_waited_for_on_a_simulated_clock() -> None:
+    """The clock is turned until it holds, or the time is over."""
+    made = simkit.Cluster(options=simkit.Options(clock=simkit.SimulatedClock()))
+    made.add_nodes(1)
+    made.create(POD)
+    assert str(kubectl(made, "wait --for=condition=Ready pod/web --timeout=60s")) == "pod/web condition met\n"
+    late = kubectl(made, "wait --for=condition=Nonsense pod/web --timeout=5s")
+    assert (late.text, late.code) == ("error: timed out waiting for the condition on pods/web\n", 1)
 
 
-@pytest.mark.slow
-@needs_kubectl
+def test_documents_are_printed(cluster: simkit.Cluster) -> None:
+    """An object comes without its managed fields, several as a list."""
+    without_program(cluster, "apply -f -", MAP + "v}")
+    text = without_program(cluster, "get cm b -o yaml").text
+    assert "data:\n  k: v\nkind: ConfigMap\n" in text
+    assert "managedFields" not in text
+    assert '"kind": "List"' in without_program(cluster, "get cm -o json").text
+    assert without_program(cluster, "get cm b -o jsonpath={.data.k}").text == "v"
+    shown = without_program(cluster, "get cm b -o custom-columns=NAME:.metadata.name,K:.data.k").text
+    assert shown.split() == ["NAME", "K", "b", "v"]
+
+
+def test_objects_are_described_and_changed(cluster: simkit.Cluster) -> None:
+    """The fields of any kind with its Events; labels, patches and deletions."""
+    cluster.create(POD)
+    assert without_program(cluster, "label pod web tier=front").text == "pod/web labeled\n"
+    assert "tier: front" in without_program(cluster, "describe pod web").text.replace("Tier:  front", "tier: front")
+    patched = without_program(cluster, """patch pod web -p '{"metadata":{"annotations":{"a":"b"}}}'""")
+    assert patched.text == "pod/web patched\n"
+    assert without_program(cluster, "delete pod web").text == 'pod "web" deleted\n'
+    assert without_program(cluster, "auth can-i delete pods --as user:ann").code == 1
+    assert "services" in without_program(cluster, "api-resources").text
+
+
+def test_secrets_are_not_described() -> None:
+    """Only the sizes of their values are."""
+    made = simkit.Cluster(seed=1)
+    made.create({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "stringData": {"k": "hunter2"}})
+    told = without_program(made, "describe secret s").text
+    assert ("aHVudGVyMg" in told, "bytes" in told) == (False, True)
+
+
+def test_rights_are_those_of_the_user(cluster: simkit.Cluster) -> None:
+    """Requests are made in the name of ``--as``, and refusals are the server's."""
+    printed = without_program(cluster, "get secrets --as user:ann")
+    assert not printed
+    assert printed.text.startswith('Error from server (Forbidden): secrets is forbidden: User "ann" cannot list')
+    assert "&quot;ann&quot;" in printed._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("frobnicate", 'error: "frobnicate" needs kubectl'),
+        ("drain node-0", "simkit has: annotate, api-resources, apply"),
+        ("create configmap a", "create -f FILE"),
+        ("get pods --nope", "error: unknown flag: --nope"),
+        ("get", "error: Required resource not specified."),
+        ("get pods -o sideways", "error: unable to match a printer"),
+        ("delete cm", "error: resource(s) were provided, but no name was specified"),
+        ("apply -f nowhere.yaml", 'error: the path "nowhere.yaml" does not exist'),
+        ("get 'pods", "error: No closing quotation"),
+        ("get pods -o jsonpath={.items[0", "unterminated array"),
+        ("get pods -o custom-columns=NAME", "expected <header>:<json-path-expr>"),
+        ("get ns -o name --sort-by=.nothing", "couldn't find any field with path"),
+        ("wait --for=nonsense ns/default", "next: --for=condition=Ready"),
+    ],
+)
+def test_mistakes_are_told(cluster: simkit.Cluster, line: str, told: str) -> None:
+    """Wrong use ends with exit code 1 and a sentence."""
+    printed = without_program(cluster, line)
+    assert printed.code == 1
+    assert told in printed.text
+
+
 @pytest.mark.parametrize(
     ("line", "begun", "word"),
     [
         ("%kubectl ge", "ge", "get"),
         ("%kubectl get nam", "nam", "namespaces"),
         ("%kubectl get ns kube-s", "kube-s", "kube-system"),
+        ("%kubectl get ns/kube-s", "ns/kube-s", "ns/kube-system"),
         ("%kubectl get cm -n kube-system kube-r", "kube-r", "kube-root-ca.crt"),
         ("%kubectl get cm -n kube-p", "kube-p", "kube-public"),
         ("%kubectl get cm -o ya", "ya", "yaml"),
-        ("%kubectl get --all-n", "--all-n", "--all-namespaces"),
+        ("%kubectl auth can-i del", "del", "delete"),
+        ("%kubectl auth can-i delete deplo", "deplo", "deployments"),
+        ("%kubectl get --al", "--al", "--all-namespaces"),
     ],
 )
 def test_words_are_completed(cluster: simkit.Cluster, line: str, begun: str, word: str) -> None:
-    """Commands, kinds, names, namespaces, forms of output and flags."""
+    """Commands, kinds, names, namespaces, forms of output, verbs and flags."""
     assert word in completions(cluster, line, begun)
 
 
 @pytest.mark.slow
-@needs_kubectl
 def test_magics_run_in_a_notebook(cluster: simkit.Cluster) -> None:
     """``%load_ext simkit`` gives line and cell magics on the variable ``cluster``, and their completion."""
     shell = InteractiveShell.instance()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import shutil
 from collections.abc import Iterable
 
 import pytest
@@ -17,15 +16,12 @@ from simkit.analysis.rbac.objects import SERVICE_ACCOUNTS
 from simkit.cluster.cluster import Cluster
 from simkit.meta.names import Key
 from simkit.meta.objects import Object
-from simkit.notebook.kubectl import kubectl
+from simkit.notebook.kubectl.command import without_program as kubectl
 from simkit.seams.snapshot import Snapshot
 from tests.analysis.escalation.scenes import served
 from tests.analysis.worlds import account, binding, namespace, role, rule
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not on this machine"),
-]
+pytestmark = pytest.mark.slow
 
 
 def run(cluster: Cluster, commands: Iterable[str]) -> None:

@@ -1,0 +1,1 @@
+"""A kubectl for clusters in this process, and its magics for notebooks."""
