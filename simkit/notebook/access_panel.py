@@ -1,4 +1,4 @@
-"""A panel for notebooks: the subjects that can do something, now and after changes on forks."""
+"""A panel for notebooks: the subjects that can do something, and the rule that permits it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import ipywidgets as widgets
 import pandas as pd
 
 from simkit.analysis.access.resolve import REQUEST_VERBS, SPECIAL_VERBS
+from simkit.analysis.access.who_can import who_can
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import name_of
 from simkit.notebook.background import Background
-from simkit.notebook.change_stack import ChangeControls, ChangeStack
 from simkit.notebook.pages import PAGE, Pages
-from simkit.notebook.sections import PanelBox, Sections
+from simkit.notebook.sections import PanelBox
 from simkit.notebook.suggestions import press_on_enter, suggestions
 from simkit.notebook.verdict import rule_html
 from simkit.seams.snapshot import Snapshot
@@ -29,9 +29,9 @@ _NAMESPACES: Final = GroupResource("", "namespaces")
 
 
 class Panel(PanelBox):
-    """A panel that asks a cluster who may do something, makes changes on forks of it, and shows their effect.
+    """A panel that asks a cluster who may do something, and shows the rule of a chosen answer.
 
-    Mistakes are told in the panel, not raised; the cluster stays as it is. Everything runs in the background.
+    Mistakes are told in the panel, not raised. Everything runs in the background.
 
     Examples
     --------
@@ -40,29 +40,17 @@ class Panel(PanelBox):
     >>> shown.wait()
     >>> shown.answer.rows["subject"].tolist()[0]
     'group:system:masters'
-    >>> shown.changes.take_away("ClusterRoleBinding cluster-admin")
-    >>> shown.wait()
-    >>> shown.answer.rows[["change", "binding"]].values.tolist()[0]
-    ['gone', 'cluster-admin']
     """
 
     title = "Who can"
 
     def __init__(self, cluster: Cluster, *, page: int = PAGE) -> None:
-        self.trying = ChangeStack(cluster)
+        self._cluster = cluster
         self.work = Background()
         self.answer = Pages(page=page, empty="Nobody.", label="who can")
-        self.effect = Pages(page=page, empty="No change of access.", label="effect of the changes")
         self.rule = widgets.HTML()
-        self.changes = ChangeControls(self.trying, self.work, self._changed)
         self.answer.on_choose(self._show_rule)
-        parts = {
-            "Who can": widgets.VBox([self.answer, self.rule]),
-            "What if": self.changes,
-            "Effect": self.effect,
-        }
-        self.sections = Sections(parts)
-        super().__init__([self._question(cluster.snapshot()), self.work, self.sections])
+        super().__init__([self._question(cluster.snapshot()), self.work, self.answer, self.rule])
         self.answer.clear()
         self.asked()
 
@@ -92,7 +80,8 @@ class Panel(PanelBox):
     def _rows(self) -> pd.DataFrame:
         word = self.resource.value.strip()
         is_url = word.startswith("/")
-        return self.trying.who_can(
+        return who_can(
+            self._cluster.snapshot(),
             self.verb.value.strip(),
             "" if is_url else word,
             url=word if is_url else "",
@@ -104,8 +93,6 @@ class Panel(PanelBox):
         self.rule.value = ""
         self.answer.empty = "Nobody."
         self.answer.show(rows)
-        self.changes.binding.options = _bindings(rows)
-        self.sections.chooser.value = "Who can"
 
     def _show_nothing(self) -> None:
         """Take the answer to an earlier question away."""
@@ -113,32 +100,8 @@ class Panel(PanelBox):
         self.answer.empty = "No answer."
         self.answer.show(pd.DataFrame())
 
-    def _changed(self) -> None:
-        """Show the effect of the changes, and the answer again."""
-        asks = bool(self.resource.value.strip())
-
-        def found() -> tuple[pd.DataFrame, pd.DataFrame | None]:
-            effect = self.trying.effect() if self.trying.steps else pd.DataFrame()
-            return effect, self._rows() if asks else None
-
-        def show(both: tuple[pd.DataFrame, pd.DataFrame | None]) -> None:
-            effect, rows = both
-            self.effect.show(effect)
-            if rows is not None:
-                self._show(rows)
-            if self.trying.steps:
-                self.work.tell(told_effect(effect))
-
-        self.work.run("comparing access", found, show)
-
     def _show_rule(self, row: dict[str, Any]) -> None:
-        self.rule.value = rule_html(self.trying.current.snapshot(), row)
-
-
-def told_effect(effect: pd.DataFrame) -> str:
-    """The number of permissions gained and lost."""
-    gained = int((effect["change"] == "gained").sum()) if len(effect) else 0
-    return f"{gained:,} permissions gained, {len(effect) - gained:,} lost"
+        self.rule.value = rule_html(self._cluster.snapshot(), row)
 
 
 def namespaces_of(snapshot: Snapshot) -> tuple[str, ...]:
@@ -148,15 +111,6 @@ def namespaces_of(snapshot: Snapshot) -> tuple[str, ...]:
     return suggestions(sorted(map(name_of, snapshot.scan(_NAMESPACES))))
 
 
-def _bindings(rows: pd.DataFrame) -> tuple[str, ...]:
-    """The first bindings of an answer, in the panel's form."""
-    there = rows[(rows["binding_kind"] != "") & (rows.get("change", "") != "gone")]
-    named = zip(there["binding_kind"], there["binding"], there["scope"])
-    return suggestions(
-        f"{kind} {scope}/{name}" if kind == "RoleBinding" else f"{kind} {name}" for kind, name, scope in named
-    )
-
-
 def panel(cluster: Cluster, *, page: int = PAGE) -> Panel:
-    """The panel of a cluster, for the last line of a cell: who can do something, now and after changes."""
+    """The panel of a cluster, for the last line of a cell: who can do something."""
     return Panel(cluster, page=page)

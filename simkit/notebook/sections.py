@@ -11,7 +11,6 @@ import ipywidgets as widgets
 from simkit.meta.visible_text import html_text
 from simkit.notebook.background import Background
 from simkit.notebook.pages import STATIC
-from simkit.notebook.panel_display import PanelDisplay
 
 _HTML: Final = "text/html"
 _FIRST_LOOK: Final = 1.0
@@ -60,18 +59,10 @@ class PanelBox(widgets.VBox):  # type: ignore[misc]
         """The panel as it stands, as a page without controls."""
         return f"<p><b>{html_text(self.title)}</b></p>{''.join(_parts(self))}"
 
-    def widget_bundle(self) -> dict[str, Any]:
-        """The panel as front ends with widgets take it."""
-        found = super()._repr_mimebundle_()
-        return dict(found[0] if isinstance(found, tuple) else found or {})
-
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
         self.work.wait(_FIRST_LOOK)
-        return {**self.widget_bundle(), _HTML: self.static_html()}
-
-    def _ipython_display_(self, **options: Any) -> None:
-        self.work.wait(_FIRST_LOOK)
-        self._shown = PanelDisplay(self)
+        found = super()._repr_mimebundle_(**options)
+        return {**(found[0] if isinstance(found, tuple) else found or {}), _HTML: self.static_html()}
 
 
 def _parts(widget: Any) -> list[str]:

@@ -12,10 +12,7 @@ from tests.browser.notebooks import run_cells_in_notebook_7
 
 pytestmark = pytest.mark.slow
 
-CELLS = (
-    "import simkit\nfrom simkit.notebook import *\ncluster = simkit.demo()\nwhat_if_panel(cluster)",
-    "timeline_panel()",
-)
+CELLS = ("import simkit\nfrom simkit.notebook import *\ncluster = simkit.demo()\nwhat_if_panel(cluster)",)
 
 
 @pytest.fixture(scope="module")
@@ -53,14 +50,3 @@ def test_arrows_choose_a_binding_and_enter_takes_it_away(shown: Page) -> None:
     expect(_rows(shown, "who gains and loses").first).to_contain_text("lost")
     shown.get_by_role("button", name="Undo", exact=True).press("Enter")
     expect(bindings.first).to_be_visible()
-
-
-def test_arrows_move_the_slider(shown: Page) -> None:
-    """Each arrow turns one release back."""
-    slider = shown.get_by_role("slider", name="release")
-    slider.focus()
-    _in_command_mode(shown)
-    for key, release in (("ArrowLeft", "1.36"), ("ArrowDown", "1.35")):
-        shown.keyboard.press(key)
-        expect(slider).to_have_attribute("aria-valuetext", release)
-    expect(slider).to_be_focused()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import simkit
-from simkit.notebook import inspect_request, panel, path_graph, timeline_panel, what_if_panel
+from simkit.notebook import inspect_request, panel, path_graph, what_if_panel
 from tests.analysis.worlds import account, binding, namespace, role, rule
 
 WORLD = [
@@ -147,25 +147,6 @@ def test_a_body_that_cannot_be_read_is_told(cluster: simkit.Cluster, body: str) 
     shown.wait()
     assert "the body is no YAML: line " in shown.work.told.value
     assert shown.traced is None
-
-
-def test_a_release_shows_its_versions(cluster: simkit.Cluster) -> None:
-    """The served, new and removed versions of a release; with a cluster also the number of objects."""
-    shown = timeline_panel(api_groups=["batch"], release="1.24")
-    shown.wait()
-    assert "objects" not in shown.table.rows
-    assert [lane["name"] for lane in shown.lanes.lanes][:1] == ["batch/v1beta1 CronJob"]
-    shown.lanes.release = "1.25"
-    rows = shown.table.rows.query("kind == 'CronJob'")[["phase", "api_version", "news"]].values.tolist()
-    assert ["removed", "batch/v1beta1", "no longer served"] in rows
-    shown.lanes.release = "1.21"
-    alpha = shown.table.rows.query("api_version == 'batch/v2alpha1'")[["phase", "since", "until", "news"]]
-    assert alpha.values.tolist() == [["removed", "1.21", "", "no longer served"]], (
-        "it goes without being deprecated first"
-    )
-    counted = timeline_panel(cluster, api_groups=["rbac.authorization.k8s.io"])
-    counted.wait()
-    assert counted.table.rows.query("kind == 'ClusterRoleBinding'")["objects"].tolist() == [2]
 
 
 def test_panels_open_with_an_answer(cluster: simkit.Cluster) -> None:
