@@ -35,8 +35,6 @@ class AnalysisMethods(AnalysedCluster):
     always = Question("prove.invariants", cluster="sandbox")
     admits = Question("prove.policies", cluster="sandbox")
     contradictions = Question("prove.policies", cluster="sandbox")
-    dead_rules = Question("prove.policies", cluster="sandbox")
-    equivalent = Question("prove.policies", cluster="sandbox")
     implies = Question("prove.policies", cluster="sandbox")
     closing_policy = Question("prove.closing_policy", cluster="sandbox")
     no_new_access = Question("prove.new_access", snapshot="", cluster="after", by_name=("before",))

@@ -70,7 +70,6 @@ def test_policies_are_files_names_or_expressions(tmp_path: Path, capsys: pytest.
     assert "resource='pods'" in capsys.readouterr().err
     assert main(["prove", "implies", *file, "--policy", "size(object.spec.containers) > 1", "--resource", "pods"]) == 1
     assert "passes images, and is refused by expression-2" in capsys.readouterr().out
-    assert main(["prove", "dead-rules", *file]) == 0
     assert main(["prove", "contradictions", *file, "-o", "json"]) == 0
     assert main(["prove", "admits", *file, "--constraint", images]) == 0
     capsys.readouterr()

@@ -2,7 +2,7 @@ from simkit.analysis.prove.answer import FAIL, PASS, UNKNOWN, NotReproduced, Pro
 from simkit.analysis.prove.closing_policy import ClosingPolicy, closing_policy
 from simkit.analysis.prove.invariants import always, never
 from simkit.analysis.prove.new_access import no_new_access
-from simkit.analysis.prove.policies import admits, contradictions, dead_rules, equivalent, implies
+from simkit.analysis.prove.policies import admits, contradictions, implies
 
 __all__ = [
     "FAIL",
@@ -15,8 +15,6 @@ __all__ = [
     "always",
     "closing_policy",
     "contradictions",
-    "dead_rules",
-    "equivalent",
     "implies",
     "never",
     "no_new_access",

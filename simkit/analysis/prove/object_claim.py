@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
-from urllib.parse import quote
 
 import orjson
 
@@ -13,24 +12,20 @@ from simkit.analysis.admission.simulated_writes import POLICY
 from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.prove.answer import NotReproduced
 from simkit.analysis.prove.formulas import Formula
-from simkit.analysis.prove.object_search import Build, ObjectSearch
-from simkit.analysis.prove.policy import OPERATIONS, CheckedPolicy, all_accepted
+from simkit.analysis.prove.object_search import ObjectSearch
+from simkit.analysis.prove.policy import CheckedPolicy
 from simkit.analysis.prove.symbols import Record, Universe
 from simkit.analysis.prove.write import UnknownWrite, Write, schema_of_writes
 from simkit.meta.domain import DEFAULT_NAMESPACE, RBAC_GROUP, api_group
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import administrator
 from simkit.meta.message import Request, Response
-from simkit.meta.objects import Object, at, name_of, namespace_of
+from simkit.meta.objects import Object, at, namespace_of
 from simkit.schema.catalogue import Resource
 from simkit.seams.snapshot import Sandbox, Snapshot
 
-REVIEW_GROUP: Final = api_group("authorization")
 ROUNDS: Final = 12
 """How often the search goes on with what the server made of the object."""
-_VERBS: Final[Mapping[str, str]] = {"CREATE": "create", "UPDATE": "update", "DELETE": "delete"}
-
-
 _CLASSES: Final[Mapping[str, tuple[str, str, Mapping[str, Any]]]] = {
     "priorityClassName": (f"{api_group('scheduling')}/v1", "PriorityClass", {"value": 1}),
     "runtimeClassName": (f"{api_group('node')}/v1", "RuntimeClass", {"handler": "proof"}),
@@ -40,7 +35,7 @@ _CLASSES: Final[Mapping[str, tuple[str, str, Mapping[str, Any]]]] = {
 
 @dataclass(frozen=True)
 class ObjectCounterexample:
-    """A write that contradicts a claim about policies.
+    """A creation that contradicts a claim about policies.
 
     Attributes
     ----------
@@ -61,16 +56,16 @@ class ObjectCounterexample:
 
     @property
     def object(self) -> Object:
-        """The object that is written."""
-        return self.write.present
+        """The object that is created."""
+        return self.write.object
 
     @property
     def request(self) -> str:
         """The write, as text."""
-        return f"{_VERBS[self.write.operation]} {self.subject}"
+        return f"create {self.subject}"
 
     def __str__(self) -> str:
-        parts = [("", self.object), ("was", self.write.old), ("namespace", self.write.namespace)]
+        parts = [("", self.object), ("namespace", self.write.namespace)]
         parts += [("parameters", param) for param in self.write.params]
         told = [f"{name} {_shown(obj)}".strip() for name, obj in parts if obj is not None]
         who = [] if self.write.identity == administrator() else [f"by {self.write.identity.user}"]
@@ -85,16 +80,6 @@ def _shown(obj: Object) -> str:
     return orjson.dumps({**shown, "metadata": metadata}).decode()
 
 
-Group = tuple[CheckedPolicy, ...]
-
-
-class Verdicts(NamedTuple):
-    """What policies shall say about an object: which let it pass, and which of the others refuses it."""
-
-    passing: Group
-    refusing: Group = ()
-
-
 class Witness(NamedTuple):
     """The outcome of a search: a write with whether it was executed, the proof that there is none, or a reason."""
 
@@ -105,7 +90,7 @@ class Witness(NamedTuple):
 
 
 class ObjectClaims:
-    """Claims about the writes of one resource.
+    """Claims about the new objects of one resource.
 
     Parameters
     ----------
@@ -115,44 +100,41 @@ class ObjectClaims:
         The resource, as ``who_can`` takes it.
     sandbox
         The cluster on forks of which objects are written; None: expressions are evaluated only.
-    policies
-        Those that the claim is about: their first operation on the resource counts.
     """
 
-    def __init__(
-        self, snapshot: Snapshot, resource: str, sandbox: Sandbox | None, policies: Sequence[CheckedPolicy] = ()
-    ) -> None:
+    def __init__(self, snapshot: Snapshot, resource: str, sandbox: Sandbox | None) -> None:
         self.resource: Resource = catalogue_of(snapshot).lookup(resource)
-        # Admission policies are not asked about reviews.
-        self._snapshot, self._sandbox = snapshot, None if self.resource.group == REVIEW_GROUP else sandbox
-        self.operation = next(
-            (each for each in OPERATIONS if any(p.concerns(self.resource, each) for p in policies)), OPERATIONS[0]
-        )
+        self._snapshot, self._sandbox = snapshot, sandbox
         self._schema = schema_of_writes(snapshot, self.resource)
         self._unknown: list[UnknownWrite] = []
         """The write of the last search."""
 
-    def witness(self, wanted: Verdicts) -> Witness:
-        """A write that all of some policies let pass, and one of others refuses."""
-        return next(self.witnesses(wanted.passing, [wanted.refusing]))
+    def witness(self, passing: Sequence[CheckedPolicy], *, refusing: CheckedPolicy | None = None) -> Witness:
+        """A creation that some policies let pass, and another one refuses."""
 
-    def witnesses(self, passing: Group, refusing: Sequence[Group]) -> Iterator[Witness]:
-        """For each of some groups of policies: a write that others let pass, and one of the group refuses."""
-        build = self._formulas(passing, refusing)
-        search = ObjectSearch(self._schema, build)
-        for number, group in enumerate(refusing):
-            search.forget()
-            yield self._witness(search, number, Verdicts(passing, group))
+        def build(universe: Universe, root: Record) -> Formula:
+            write = UnknownWrite(universe, root, self._snapshot, self.resource)
+            self._unknown[:] = [write]
+            accepted = [each.accepted(write, kept=each.facts(passes=True)) for each in passing]
+            if refusing is not None:
+                accepted.append(universe.z3.Not(refusing.accepted(write, kept=refusing.facts(passes=False))))
+            write.prefer()
+            return universe.z3.And(accepted or [universe.z3.BoolVal(True)])
 
-    def _witness(self, search: ObjectSearch, number: int, wanted: Verdicts) -> Witness:
+        return self._confirmed(ObjectSearch(self._schema, build), passing, refusing)
+
+    def _confirmed(
+        self, search: ObjectSearch, passing: Sequence[CheckedPolicy], refusing: CheckedPolicy | None
+    ) -> Witness:
+        """The outcome of a search, in which the server and the expressions have a say."""
         reason = ""
         for _ in range(ROUNDS):
-            searched = search.run(number)
+            searched = search.run()
             if searched.found is None:
                 return Witness(none=searched.none, reason=reason or searched.reason)
             write = self._unknown[-1].found(searched.found)
-            if not self._holds(wanted, write):
-                return self._disagreement(search, write)
+            if not self._holds(passing, refusing, write):
+                raise NotReproduced(f"the expressions do not evaluate as the formulas say: {_json(write)}")
             if self._sandbox is None:
                 return Witness(write)
             response = created(_prepared(self._sandbox, write), write, self.resource)
@@ -161,54 +143,35 @@ class ObjectClaims:
                 if search.repair(faults(response)):
                     continue
                 return Witness(reason=reason)
-            if write.operation == "DELETE" or self._holds(wanted, replace(write, object=response.object)):
-                return self._executed(wanted, write)
+            if self._holds(passing, refusing, replace(write, object=response.object)):
+                return self._executed(self._sandbox, passing, refusing, write)
             if not search.learn(response.object):
                 break
         reason = reason or "The server changes each object that was found, so that the claim no longer concerns it."
         return Witness(reason=reason)
 
-    def _disagreement(self, search: ObjectSearch, write: Write) -> Witness:
-        """The outcome where evaluation says other than the formulas: a fault, unless only the server can tell."""
-        if search.approximations:
-            return Witness(reason=f"There is no exact formula for {search.approximations[0]}.")
-        raise NotReproduced(f"the expressions do not evaluate as the formulas say: {_json(write)}")
-
-    def _formulas(self, passing: Group, refusing: Sequence[Group]) -> Build:
-        """Makes the formulas of writes that policies let pass, and that each of some groups refuses."""
-
-        def build(universe: Universe, root: Record) -> Iterator[Formula]:
-            write = UnknownWrite(universe, root, self._snapshot, self.resource, self.operation)
-            self._unknown[:] = [write]
-            yield all_accepted(passing, write, passes=True)
-            for group in refusing:
-                accepted = all_accepted(group, write, passes=False)
-                yield universe.z3.Not(accepted) if group else universe.z3.BoolVal(True)
-            write.prefer()
-
-        return build
-
-    def _holds(self, wanted: Verdicts, write: Write) -> bool:
+    def _holds(self, passing: Sequence[CheckedPolicy], refusing: CheckedPolicy | None, write: Write) -> bool:
         """True if the expressions, evaluated on a write, say what is wanted."""
-        if not all(policy.accepts(write, self.resource) for policy in wanted.passing):
+        if not all(policy.accepts(write, self.resource) for policy in passing):
             return False
-        return not wanted.refusing or any(not policy.accepts(write, self.resource) for policy in wanted.refusing)
+        return refusing is None or not refusing.accepts(write, self.resource)
 
-    def _executed(self, wanted: Verdicts, write: Write) -> Witness:
-        """The write, taken once where the passing policies are in force, and refused where the others are."""
-        assert self._sandbox is not None
-        passed = created(_enforced(_prepared(self._sandbox, write), wanted.passing), write, self.resource)
+    def _executed(
+        self, sandbox: Sandbox, passing: Sequence[CheckedPolicy], refusing: CheckedPolicy | None, write: Write
+    ) -> Witness:
+        """The write, taken once where the passing policies are in force, and refused where the other one is."""
+        passed = created(_enforced(_prepared(sandbox, write), passing), write, self.resource)
         if passed.status >= 400:
             raise NotReproduced(f"the server refuses what the policies let pass: {_message(passed)}")
-        if wanted.refusing:
-            refused = created(_enforced(_prepared(self._sandbox, write), wanted.refusing), write, self.resource)
+        if refusing is not None:
+            refused = created(_enforced(_prepared(sandbox, write), [refusing]), write, self.resource)
             if refused.status < 400 or POLICY not in _message(refused):
                 raise NotReproduced(f"the server takes what the policies refuse: {_json(write)}")
         return Witness(write, executed=True)
 
 
 def _json(write: Write) -> str:
-    return orjson.dumps({"object": write.object, "oldObject": write.old, "params": write.params}).decode()
+    return orjson.dumps({"object": write.object, "params": write.params}).decode()
 
 
 def _message(response: Response) -> str:
@@ -218,7 +181,7 @@ def _message(response: Response) -> str:
 def _prepared(sandbox: Sandbox, write: Write) -> Sandbox:
     """A fork with what a write needs: its namespace, service account and parameters, and the right of its user."""
     fork = sandbox.fork()
-    place, spec = namespace_of(write.present), write.present.get("spec") or {}
+    place, spec = namespace_of(write.object), write.object.get("spec") or {}
     if place and place != DEFAULT_NAMESPACE:
         _create(fork, write.namespace or {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": place}})
     for obj in _referenced(spec if isinstance(spec, Mapping) else {}, place):
@@ -230,8 +193,6 @@ def _prepared(sandbox: Sandbox, write: Write) -> Sandbox:
         role = {"apiGroup": RBAC_GROUP, "kind": "ClusterRole", "name": "cluster-admin"}
         header = {"apiVersion": f"{RBAC_GROUP}/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "proof-user"}}
         _create(fork, {**header, "roleRef": role, "subjects": [subject]})
-    if write.old is not None:
-        _create(fork, write.old)
     return fork
 
 
@@ -253,14 +214,9 @@ def _create(fork: Sandbox, obj: Object) -> Response:
 
 
 def created(fork: Sandbox, write: Write, resource: Resource) -> Response:
-    """The answer to a write on a fork."""
-    path = resource.collection(namespace_of(write.present))
-    if write.operation == "CREATE":
-        return fork.perform(Request.of("POST", path, write.object), identity=write.identity)
-    path = f"{path}/{quote(name_of(write.present))}"
-    if write.operation == "DELETE":
-        return fork.perform(Request.of("DELETE", path), identity=write.identity)
-    return fork.perform(Request.of("PUT", path, write.object), identity=write.identity)
+    """The answer to a creation on a fork."""
+    request = Request.of("POST", resource.collection(namespace_of(write.object)), write.object)
+    return fork.perform(request, identity=write.identity)
 
 
 def faults(response: Response) -> list[tuple[str, str]]:

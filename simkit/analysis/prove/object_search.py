@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -22,8 +22,8 @@ from simkit.analysis.prove.texts import plain_text
 from simkit.meta.objects import Object
 from simkit.schema.structural import Schema
 
-Build = Callable[[Universe, Record], Iterator[Formula]]
-"""A function that makes what holds of all objects that are looked for, and then the formula of each goal."""
+Build = Callable[[Universe, Record], Formula]
+"""A function that makes the formula of the objects that are looked for."""
 EFFORT: Final = 10_000_000
 """The solver's own count of steps after which it gives up, for one check and for a goal: the same on every machine."""
 MEMORY: Final = 2000
@@ -56,63 +56,38 @@ class Searched:
     root: Record | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True)
-class _Goal:
-    """A goal: its formula, and the reasons for which the slots may not be enough."""
-
-    formula: Formula
-    reasons: Sequence[str]
-
-
 class ObjectSearch:
-    """Questions about the objects of a schema, which have something in common and each a goal of its own.
+    """A question about the objects of a schema.
 
     Parameters
     ----------
     schema
         The schema of the kind.
     build
-        Makes the formulas.
+        Makes the formula.
     """
 
     def __init__(self, schema: Schema, build: Build) -> None:
-        self._schema, self._build = schema, build
         self._facts: list[Formula] = []
         self._links: list[Formula] = []
         self.problem = ""
-        """The reason for which there are no formulas; empty if there are."""
+        """The reason for which there is no formula; empty if there is."""
         self._last: _Model | None = None
         self._before = 0
-        """The solver's steps before the search for a goal."""
+        """The solver's steps before the search for a small object."""
         try:
             bounds = Bounds()
-            self._formulas(bounds)
+            universe = Universe(bounds)
+            build(universe, Record(universe, schema, ""))
             self._bounds = Bounds(bounds.uses, counting=False)
-            self._universe, self._root, self._common, self._goals = self._formulas(self._bounds)
+            self._universe = Universe(self._bounds)
+            self._root = Record(self._universe, schema, "")
+            self._formula = build(self._universe, self._root)
         except Untranslated as part:
             self.problem = f"There is no formula for {part}."
 
-    def _formulas(self, bounds: Bounds) -> tuple[Universe, Record, Formula, list[_Goal]]:
-        """The formulas in lists with enough slots for what they have in common, and for any one goal besides."""
-        universe = Universe(bounds)
-        root = Record(universe, self._schema, "")
-        made = self._build(universe, root)
-        common, uses, reasons = next(made), dict(bounds.uses), list(bounds.reasons)
-        most, goals = dict(uses), []
-        while True:
-            if bounds.counting:
-                bounds.uses = dict(uses)
-            bounds.reasons = list(reasons)
-            formula = next(made, None)
-            if formula is None:
-                break
-            goals.append(_Goal(formula, bounds.reasons))
-            most |= {path: max(most.get(path, 0), count) for path, count in bounds.uses.items()}
-        bounds.uses = most
-        return universe, root, common, goals
-
-    def run(self, number: int = 0) -> Searched:
-        """Search for an object that meets a goal; objects that servers are likely to take are preferred."""
+    def run(self) -> Searched:
+        """Search for an object that meets the formula; objects that servers are likely to take are preferred."""
         if self.problem:
             return Searched(reason=self.problem)
         z3 = solver()
@@ -121,13 +96,10 @@ class ObjectSearch:
         engine.set("rlimit", EFFORT)
         engine.set("max_memory", MEMORY)
         universe = self._universe
-        goal = self._goals[number]
-        told = (*universe.known, self._common, *self._facts)
+        told = (*universe.known, self._formula, *self._facts)
         preferred = (*universe.likely, *universe.usual)
-        mentioned = (*told, *preferred, *(each.formula for each in self._goals))
-        self._links += universe.texts.links(mentioned)
-        engine.add(*self._links, *universe.texts.constants())
-        engine.add(*told, goal.formula)
+        self._links += universe.texts.links((*told, *preferred))
+        engine.add(*self._links, *universe.texts.constants(), *told)
         texts: Mapping[str, str] = {}
         answer = engine.check()
         self._before = int(engine.statistics().get_key_value("rlimit count"))
@@ -140,8 +112,8 @@ class ObjectSearch:
             return Searched(reason="The solver gave up within its limit of steps.")
         if self._facts:
             return Searched(reason="The server changes or refuses each object that was found.")
-        if goal.reasons:
-            return Searched(reason=f"No such object was found, but {'; '.join(goal.reasons)}.")
+        if self._bounds.reasons:
+            return Searched(reason=f"No such object was found, but {'; '.join(self._bounds.reasons)}.")
         return Searched(none=True)
 
     def _preferred(self, engine: Any, preferred: Sequence[Formula]) -> tuple[Any, Mapping[str, str]]:
@@ -165,7 +137,7 @@ class ObjectSearch:
         return (answer, {}) if answer == z3.unsat and not core else self._checked(engine)
 
     def _steps(self, engine: Any) -> int:
-        """The solver's steps since the search for the goal began; of all questions, it counts them together."""
+        """The solver's steps since the first answer."""
         return int(engine.statistics().get_key_value("rlimit count")) - self._before
 
     def _smallest(self, engine: Any, texts: Mapping[str, str]) -> _Model:
@@ -196,15 +168,6 @@ class ObjectSearch:
                 return answer, texts
             engine.add(*lemmas)
         return z3.unknown, {}
-
-    @property
-    def approximations(self) -> Sequence[str]:
-        """The parts of expressions whose formulas hold of more objects than the parts do."""
-        return [] if self.problem else self._universe.approximations
-
-    def forget(self) -> None:
-        """Forget what was learned and repaired for a goal."""
-        self._facts = []
 
     def learn(self, stored: Object) -> bool:
         """Look for objects that are as the server made the one that was found; False if nothing is to be learned."""

@@ -101,11 +101,9 @@ def same_values(reader: Translator, one: Any, other: Any) -> Formula:
         return _same_maps(reader, one, other)
     if one is other:
         return reader.z3.BoolVal(True)
-    if isinstance(one, Record) and isinstance(other, Record):
-        return _same_records(reader, one, other)
-    if {type(one), type(other)} != {Record, Mapped}:
-        return reader.z3.BoolVal(False)
-    raise Untranslated("the comparison of objects")
+    if {type(one), type(other)} <= {Record, Mapped}:
+        raise Untranslated("the comparison of objects")
+    return reader.z3.BoolVal(False)
 
 
 def _same_lists(reader: Translator, one: Listed, other: Listed) -> Formula:
@@ -124,22 +122,6 @@ def _same_lists(reader: Translator, one: Listed, other: Listed) -> Formula:
         both = z3.Implies(left.present, same_values(reader, left.value, right.value))
         same.append(z3.And(left.present == right.present, both))
     return z3.And(same)
-
-
-def _same_records(reader: Translator, one: Record, other: Record) -> Formula:
-    """A formula that holds of objects only if what is asked of both of them is the same."""
-    z3, universe = reader.z3, reader.universe
-    same = z3.Bool(universe.fresh(f"{one.path} == {other.path}"))
-    for name in sorted({*one.fields, *other.fields}):
-        (first, left), (second, right) = one.field(name), other.field(name)
-        both = (
-            negation(z3, first)
-            if left is None or right is None
-            else z3.Implies(first, same_values(reader, left, right))
-        )
-        universe.require(z3.Implies(same, z3.And(first == second, both)))
-    universe.approximate("the comparison of objects")
-    return same
 
 
 def _same_maps(reader: Translator, one: Mapped, other: Mapped) -> Formula:

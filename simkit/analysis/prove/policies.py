@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
+from simkit.analysis.admission.simulated_writes import POLICY
 from simkit.analysis.catalogue import POLICIES, POLICY_BINDINGS, catalogue_of
-from simkit.analysis.prove.answer import FAIL, PASS, UNKNOWN, ProofAnswer, Verdict
-from simkit.analysis.prove.object_claim import ObjectClaims, ObjectCounterexample, Verdicts, Witness
-from simkit.analysis.prove.pod_security import LEVELS, controls
-from simkit.analysis.prove.policy import CheckedPolicy, policies_of, policy_of_expressions
+from simkit.analysis.prove.answer import FAIL, PASS, UNKNOWN, ProofAnswer
+from simkit.analysis.prove.object_claim import ObjectClaims, ObjectCounterexample, Witness
+from simkit.analysis.prove.policy import CheckedPolicy, policy_of_expressions
 from simkit.analysis.rbac.tables import table
-from simkit.analysis.rendering import counted
 from simkit.meta.errors import SimkitError
-from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, name_of
 from simkit.seams.snapshot import Sandbox, Snapshot
 
@@ -21,7 +19,7 @@ COLUMNS: Final = ("case", "policy", "reason", "executed")
 _NO_SUCH: Final = "The solver proves that there is no such object."
 
 PolicySource = Object | str
-"""A policy, the name of one in the cluster, a CEL expression about ``object``, or another object with conditions."""
+"""A ValidatingAdmissionPolicy, the name of one in the cluster, or a CEL expression about ``object``."""
 
 
 def implies(
@@ -37,8 +35,7 @@ def implies(
     Parameters
     ----------
     first, second
-        ValidatingAdmissionPolicies, names of some in the cluster, or CEL expressions about ``object``. Of a webhook
-        configuration or an AuthorizationConfiguration, the match conditions count: a write passes where they hold.
+        ValidatingAdmissionPolicies, names of some in the cluster, or CEL expressions about ``object``.
     resource
         Whose objects: ``pods``, ``deployments.apps``. It may be left out if a policy names one.
     sandbox
@@ -71,124 +68,11 @@ def implies(
     >>> cluster.implies(one, other, **options).verdict, cluster.implies(other, one, **options).verdict
     ('PASS', 'FAIL')
     """
-    one, other, claims = _pair(snapshot, first, second, resource, sandbox)
+    one, other = _policies(snapshot, [first, second], resource)
+    claims = ObjectClaims(snapshot, _resource(resource, [one, other]), sandbox)
     claim = f"Every new object of {claims.resource.resource} that passes {one.name} passes {other.name}"
-    witness = claims.witness(Verdicts((one,), (other,)))
+    witness = claims.witness([one], refusing=other)
     return _refuted(claim, witness, f"passes {one.name}, and is refused by {other.name}", claims)
-
-
-def equivalent(
-    snapshot: Snapshot,
-    first: PolicySource,
-    second: PolicySource,
-    *,
-    resource: str = "",
-    sandbox: Sandbox | None = None,
-) -> ProofAnswer:
-    """The proof that two policies let the same new objects pass.
-
-    Parameters
-    ----------
-    first, second, resource, sandbox
-        As for ``implies``.
-
-    Returns
-    -------
-    ProofAnswer
-        PASS, FAIL with an object that one lets pass and the other refuses, or UNKNOWN with the reason.
-
-    Raises
-    ------
-    SimkitError, NotReproduced
-        As ``implies`` does.
-
-    Examples
-    --------
-    >>> import simkit
-    >>> cluster = simkit.Cluster(seed=1)
-    >>> one, other = "!(has(object.immutable) && object.immutable)", "!has(object.immutable) || !object.immutable"
-    >>> cluster.equivalent(one, other, resource="configmaps").verdict
-    'PASS'
-    """
-    one, other, claims = _pair(snapshot, first, second, resource, sandbox)
-    claim = f"{one.name} and {other.name} let the same new objects of {claims.resource.resource} pass"
-    answers = []
-    for left, right in ((one, other), (other, one)):
-        reason = f"passes {left.name}, and is refused by {right.name}"
-        answers.append(_refuted(claim, claims.witness(Verdicts((left,), (right,))), reason, claims))
-    return next((each for verdict in (FAIL, UNKNOWN) for each in answers if each.verdict == verdict), answers[0])
-
-
-def dead_rules(
-    snapshot: Snapshot, policy: PolicySource, *, resource: str = "", sandbox: Sandbox | None = None
-) -> ProofAnswer:
-    """The proof that each validation of a policy refuses something that the others let pass.
-
-    Parameters
-    ----------
-    policy, sandbox
-        As for ``implies``.
-    resource
-        Whose objects; left out: those of all resources that the policy names.
-
-    Returns
-    -------
-    ProofAnswer
-        PASS, FAIL where a validation is dead (its number and text are in ``why``), or UNKNOWN with the reason.
-        ``to_frame()`` has one row per validation: case (``alive``, ``dead``, ``undecided``), policy, reason, executed.
-
-    Raises
-    ------
-    SimkitError, NotReproduced
-        As ``implies`` does.
-
-    Examples
-    --------
-    >>> import simkit
-    >>> cluster = simkit.Cluster(seed=1)
-    >>> cluster.dead_rules("object.metadata.name.startsWith('team-')", resource="configmaps").verdict
-    'PASS'
-    """
-    (known,) = _policies(snapshot, [policy], resource)
-    claims = [ObjectClaims(snapshot, each, sandbox, [known]) for each in _resources(resource, known)]
-    rows = [_rule_row(known, number, claims) for number in range(len(known.validations))]
-    claim = f"Each validation of {known.name} refuses something that the others let pass"
-    about = ", ".join(each.resource.resource for each in claims)
-    cases = table(rows, COLUMNS)
-    verdicts: dict[str, Verdict] = {"dead": FAIL, "undecided": UNKNOWN}
-    for case, verdict in verdicts.items():
-        found = [reason for row_case, _, reason, _ in rows if row_case == case]
-        if found:
-            told = "refuses nothing that the others let pass" if case == "dead" else "could not be decided"
-            return ProofAnswer(claim, verdict, f"Of {about}, this {told}: {'; '.join(found)}.", (), cases)
-    return ProofAnswer(claim, PASS, f"For each of {counted(len(rows), 'validation')} there is an object.", (), cases)
-
-
-def _rule_row(policy: CheckedPolicy, number: int, claims: Sequence[ObjectClaims]) -> tuple[str, str, str, bool]:
-    """The row of a validation: alive if it alone refuses some object of any resource of the policy."""
-    label = f"validation {number} ({policy.validations[number].source})"
-    reasons = []
-    for each in claims:
-        witness = each.witness(Verdicts((policy.without(number),), (policy,)))
-        if witness.write is not None:
-            shown = ObjectCounterexample(each.resource.resource, witness.write, "only this validation refuses it")
-            return "alive", policy.name, f"{label}: {shown}", witness.executed
-        reasons += [] if witness.none else [f"{each.resource.resource}: {witness.reason}"]
-    if reasons:
-        return "undecided", policy.name, f"{label}: {'; '.join(reasons)}", False
-    return "dead", policy.name, label, False
-
-
-def _resources(resource: str, policy: CheckedPolicy) -> Sequence[str]:
-    """The resource that is given, or all that a policy names; subresources are no objects."""
-    named = [each for each in dict.fromkeys(policy.resources) if "/" not in each.resource]
-    if not resource and any("*" in (each.group, each.resource) for each in named):
-        raise SimkitError(f"{policy.name} is about any resource; say which to look at: resource='pods'")
-    return [resource] if resource else [_word(each) for each in named]
-
-
-def _word(resource: GroupResource) -> str:
-    return f"{resource.resource}.{resource.group}" if resource.group else resource.resource
 
 
 def contradictions(
@@ -225,9 +109,9 @@ def contradictions(
     'FAIL'
     """
     known = _policies(snapshot, policies, resource)
-    claims = ObjectClaims(snapshot, _resource(resource, known), sandbox, known)
+    claims = ObjectClaims(snapshot, _resource(resource, known), sandbox)
     claim = f"Some new object of {claims.resource.resource} passes {_listed(known)}"
-    witness = claims.witness(Verdicts(tuple(known)))
+    witness = claims.witness(known)
     if witness.write is not None:
         shown = ObjectCounterexample(claims.resource.resource, witness.write, "passes", witness.executed)
         return ProofAnswer(claim, PASS, f"One {shown}.", (), table([_row("passes", shown)], COLUMNS))
@@ -249,8 +133,7 @@ def admits(
     Parameters
     ----------
     constraint
-        A CEL expression about ``object``, or the pod security level ``baseline`` or ``restricted``, in its newest
-        version that the release knows.
+        A CEL expression about ``object``.
     policies
         As for ``implies``; None: those of the cluster that are bound.
     resource, sandbox
@@ -275,22 +158,11 @@ def admits(
     ('FAIL', True)
     """
     known = _policies(snapshot, policies, resource)
-    claims = ObjectClaims(snapshot, resource, sandbox, known)
+    claims = ObjectClaims(snapshot, resource, sandbox)
     claim = f"No new object of {claims.resource.resource} passes {_listed(known)} and violates {constraint}"
-    if constraint in LEVELS and claims.resource.kind != "Pod":
-        raise SimkitError(f"the level {constraint} is about pods, not {claims.resource.resource}")
-    wanted = controls(constraint, snapshot.behaviour) if constraint in LEVELS else [constraint]
-    if wanted is None:
-        return ProofAnswer(claim, UNKNOWN, f"The level {constraint} of release {snapshot.release} has no formulas.")
-    place, operations, answers = claims.resource.group_resource, [claims.operation], []
-    made = (policy_of_expressions("the-constraint", [each], place, operations=operations) for each in wanted)
-    groups = [(CheckedPolicy(policy, snapshot),) for policy in made]
-    for expression, witness in zip(wanted, claims.witnesses(tuple(known), groups)):
-        answer = _refuted(claim, witness, f"passes all policies, and violates {expression}", claims)
-        if answer.verdict == FAIL:
-            return answer
-        answers.append(answer)
-    return next((answer for answer in answers if answer.verdict == UNKNOWN), answers[0])
+    made = policy_of_expressions("the-constraint", [constraint], claims.resource.group_resource)
+    witness = claims.witness(known, refusing=CheckedPolicy(made, snapshot))
+    return _refuted(claim, witness, f"passes all policies, and violates {constraint}", claims)
 
 
 def _refuted(claim: str, witness: Witness, reason: str, claims: ObjectClaims) -> ProofAnswer:
@@ -311,16 +183,6 @@ def _listed(policies: Sequence[CheckedPolicy]) -> str:
     return ", ".join(policy.name for policy in policies) or "the policies (there are none)"
 
 
-def _pair(
-    snapshot: Snapshot, first: PolicySource, second: PolicySource, resource: str, sandbox: Sandbox | None
-) -> tuple[CheckedPolicy, CheckedPolicy, ObjectClaims]:
-    known = _policies(snapshot, [first, second], resource)
-    if len(known) != 2:
-        raise SimkitError("each side must have the conditions of one webhook or authorizer alone")
-    one, other = known
-    return one, other, ObjectClaims(snapshot, _resource(resource, [one, other]), sandbox, [one, other])
-
-
 def _policies(snapshot: Snapshot, policies: Iterable[PolicySource] | None, resource: str) -> Sequence[CheckedPolicy]:
     if policies is None:
         return list(_bound(snapshot))
@@ -339,7 +201,9 @@ def _bound(snapshot: Snapshot) -> Iterator[CheckedPolicy]:
 def _named(snapshot: Snapshot, policies: Iterable[PolicySource], resource: str) -> Iterator[Object]:
     for number, source in enumerate(policies, 1):
         if not isinstance(source, str):
-            yield from policies_of(source)
+            if source.get("kind") != POLICY:
+                raise SimkitError(f"{source.get('kind')} {name_of(source)} is no {POLICY}")
+            yield source
             continue
         stored = snapshot.get(POLICIES, source) if POLICIES in snapshot.captured() else None
         if stored is not None:
@@ -360,4 +224,4 @@ def _resource(resource: str, policies: Sequence[CheckedPolicy]) -> str:
     found = next((each for each in named if each.group != "*" and not {"*", "/"} & set(each.resource)), None)
     if found is None:
         raise SimkitError("no policy names a resource; say whose objects it is about: resource='pods'")
-    return _word(found)
+    return f"{found.resource}.{found.group}" if found.group else found.resource

@@ -1,8 +1,8 @@
-"""An admission policy as a formula, on one write, and on a fork; and the conditions of other objects as policies."""
+"""An admission policy as a formula, on one write, and on a fork."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from simkit.analysis.admission.simulated_writes import SnapshotReader
@@ -20,7 +20,7 @@ from simkit.logic.policy.matching import Constraints, in_scope, names
 from simkit.logic.policy.params import Misconfigured, params_of
 from simkit.logic.policy.policy import Policy
 from simkit.meta import labels
-from simkit.meta.domain import DEFAULT_NAMESPACE, api_group
+from simkit.meta.domain import DEFAULT_NAMESPACE
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import administrator
 from simkit.meta.names import GroupResource
@@ -28,8 +28,8 @@ from simkit.meta.objects import Object, at, name_of
 from simkit.schema.catalogue import Resource
 from simkit.seams.snapshot import Snapshot
 
-OPERATIONS: Final = ("CREATE", "UPDATE", "DELETE")
-"""The operations that claims are about: the first one that a policy names."""
+CREATE: Final = "CREATE"
+"""The operation that claims are about."""
 Matches = Callable[[UnknownWrite, Translator], Formula]
 
 
@@ -75,28 +75,17 @@ class CheckedPolicy:
 
     @property
     def resources(self) -> Iterator[GroupResource]:
-        """The resources that the policy names for writes; a star stands for any."""
+        """The resources that the policy names for creations; a star stands for any."""
         for rule in self._constraints.get("resourceRules") or ():
-            if {*OPERATIONS, "*"}.intersection(rule.get("operations") or ()):
+            if {CREATE, "*"}.intersection(rule.get("operations") or ()):
                 for group in rule.get("apiGroups") or ():
                     yield from (GroupResource(group, resource) for resource in rule.get("resources") or ())
-
-    def concerns(self, resource: Resource, operation: str) -> bool:
-        """True if the policy may be asked about an operation on a resource."""
-        rules = self._constraints.get("resourceRules") or ()
-        return any(names(rule, operation, resource.gvr, "") for rule in rules)
 
     def facts(self, *, passes: bool) -> Facts:
         """What counts of validations where an object is to pass, or to be refused."""
         if self._policy.fails:
             return frozenset({"true" if passes else "not true"})
         return frozenset({"not false" if passes else "false"})
-
-    def without(self, index: int) -> CheckedPolicy:
-        """The policy without one of its validations."""
-        spec = self.object["spec"]
-        kept = [each for number, each in enumerate(spec["validations"]) if number != index]
-        return CheckedPolicy({**self.object, "spec": {**spec, "validations": kept}}, self._snapshot, self._given)
 
     def accepted(self, write: UnknownWrite, *, kept: Facts = EVERYTHING) -> Formula:
         """The formula of writes that the policy lets pass.
@@ -130,7 +119,7 @@ class CheckedPolicy:
         false = write.universe.z3.BoolVal(False)
         known: dict[str, Callable[[], Term]] = {
             "object": lambda: Term(write.object, false),
-            "oldObject": lambda: Term(write.old, false),
+            "oldObject": lambda: Term(Null(), false),
             "request": lambda: Term(write.request(), false),
             "namespaceObject": lambda: Term(Null() if of_conditions else write.namespace(), false),
             "params": lambda: Term(param, false),
@@ -161,7 +150,7 @@ class CheckedPolicy:
         if found is not None and found.namespaced and not ref.get("namespace"):
             raise Untranslated(f"parameters of the namespace of the object, as {self.name} takes them")
         try:
-            params = params_of(self._policy, ref, "", Write(OPERATIONS[0], {}).reader(self._snapshot))
+            params = params_of(self._policy, ref, "", Write({}).reader(self._snapshot))
         except Misconfigured as error:
             raise Untranslated(f"the binding of {self.name}: {error}") from None
         return [known_value(write.universe, param) for param in params]
@@ -215,8 +204,8 @@ def _matched(write: UnknownWrite, translator: Translator, spec: Mapping[str, Any
     z3, rules = write.universe.z3, spec.get("resourceRules")
     named = z3.BoolVal(True) if not rules else z3.Or([_named(write, rule) for rule in rules])
     if z3.is_false(z3.simplify(named)):
-        reader = Write(write.operation, {}).reader(write.snapshot)
-        if Constraints(spec).may_match(reader, write.operation, write.resource.gvr, ""):
+        reader = Write({}).reader(write.snapshot)
+        if Constraints(spec).may_match(reader, CREATE, write.resource.gvr, ""):
             raise Untranslated(f"another version of {write.resource.resource}, which a policy names")
         return z3.BoolVal(False)
     excluded = z3.Or([_named(write, rule) for rule in spec.get("excludeResourceRules") or ()] or [z3.BoolVal(False)])
@@ -227,24 +216,22 @@ def _named(write: UnknownWrite, rule: Mapping[str, Any]) -> Formula:
     """The formula of writes that a rule names."""
     z3, resource = write.universe.z3, write.resource
     place = DEFAULT_NAMESPACE if resource.namespaced else ""
-    some = AdmissionAttributes(administrator(), write.operation, resource.gvr, resource.gvk, namespace=place)
-    if not in_scope(rule, some) or not names(rule, write.operation, resource.gvr, ""):
+    some = AdmissionAttributes(administrator(), CREATE, resource.gvr, resource.gvk, namespace=place)
+    if not in_scope(rule, some) or not names(rule, CREATE, resource.gvr, ""):
         return z3.BoolVal(False)
     if not rule.get("resourceNames"):
         return z3.BoolVal(True)
-    name = write.written.field("metadata")[1].field("name")[1].term
+    name = write.object.field("metadata")[1].field("name")[1].term
     return z3.Or([write.universe.is_text(name, each) for each in rule["resourceNames"]])
 
 
 def _selected(write: UnknownWrite, translator: Translator, spec: Mapping[str, Any]) -> Iterator[Formula]:
     """The formulas of writes that the selectors select."""
-    z3 = write.universe.z3
     objects, namespaces = (labels.of_object(spec.get(name) or {}) for name in ("objectSelector", "namespaceSelector"))
     if objects:
-        parts = [part for part in (write.object, write.old) if isinstance(part, Record)]
-        yield z3.Or([_labelled(translator, part, objects) for part in parts])
+        yield _labelled(translator, write.object, objects)
     if namespaces and write.resource.resource == "namespaces":
-        yield _labelled(translator, write.written, namespaces)
+        yield _labelled(translator, write.object, namespaces)
     elif namespaces and write.resource.namespaced:
         yield _labelled(translator, write.namespace(), namespaces)
 
@@ -267,68 +254,13 @@ def _labelled(translator: Translator, obj: Record, selector: labels.LabelSelecto
     return z3.And(parts)
 
 
-def policy_of_expressions(
-    name: str, expressions: Sequence[str], resource: GroupResource, *, operations: Sequence[str] = OPERATIONS[:1]
-) -> Object:
-    """A policy with these validations for writes of a resource."""
+def policy_of_expressions(name: str, expressions: Sequence[str], resource: GroupResource) -> Object:
+    """A policy with these validations for new objects of a resource."""
     rule = {
         "apiGroups": [resource.group],
         "apiVersions": ["*"],
         "resources": [resource.resource],
-        "operations": list(operations),
+        "operations": [CREATE],
     }
-    return _policy(name, expressions, [rule])
-
-
-def all_accepted(policies: Iterable[CheckedPolicy], write: UnknownWrite, *, passes: bool) -> Formula:
-    """The formula of writes that all of some policies let pass.
-
-    Parameters
-    ----------
-    passes
-        Whether it is to hold; otherwise one of the policies is to refuse the write.
-    """
-    z3 = write.universe.z3
-    each = [policy.accepted(write, kept=policy.facts(passes=passes)) for policy in policies]
-    return z3.And(each or [z3.BoolVal(True)])
-
-
-_AUTHORIZATION: Final = "AuthorizationConfiguration"
-_REVIEW_RULE: Final = {
-    "apiGroups": [api_group("authorization")],
-    "apiVersions": ["*"],
-    "operations": ["CREATE"],
-    "resources": ["subjectaccessreviews"],
-}
-
-
-def policies_of(obj: Object) -> Iterator[Object]:
-    """A policy for each list of conditions of an object; a write passes where the conditions hold.
-
-    Raises
-    ------
-    SimkitError
-        For an object that has no conditions.
-    """
-    kind = obj.get("kind")
-    if kind == _AUTHORIZATION:
-        for authorizer in obj.get("authorizers") or ():
-            conditions = at(authorizer, "webhook", "matchConditions") or ()
-            # The conditions call the review's spec request.
-            sources = [f"[object.spec].all(request, {each['expression']})" for each in conditions]
-            if sources:
-                yield _policy(str(authorizer.get("name")), sources, [_REVIEW_RULE])
-    elif kind in ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"):
-        for webhook in obj.get("webhooks") or ():
-            sources = [each["expression"] for each in webhook.get("matchConditions") or ()]
-            if sources:
-                yield _policy(str(webhook.get("name")), sources, webhook.get("rules") or ())
-    elif kind == "ValidatingAdmissionPolicy":
-        yield obj
-    else:
-        raise SimkitError(f"{kind} {name_of(obj)} has no expressions to look at")
-
-
-def _policy(name: str, expressions: Iterable[str], rules: Any) -> Object:
     validations = [{"expression": expression} for expression in expressions]
-    return policy_object(name, {"matchConstraints": {"resourceRules": rules}, "validations": validations})
+    return policy_object(name, {"matchConstraints": {"resourceRules": [rule]}, "validations": validations})

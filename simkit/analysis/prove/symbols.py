@@ -216,8 +216,6 @@ class Universe:
         """What holds for objects that a server takes: lists that must not be empty have elements, texts letters."""
         self.usual: list[Formula] = []
         """Names that a server takes."""
-        self.approximations: list[str] = []
-        """The parts of expressions whose formulas hold of more objects than the parts do."""
         self.flags: list[Formula] = []
         """The variables that say whether something is there."""
         self._number = self._steps = 0
@@ -238,11 +236,6 @@ class Universe:
         self._steps += 1
         if self._steps > MOST_STEPS:
             raise Untranslated(f"so long expressions, of more than {MOST_STEPS} parts for all elements")
-
-    def approximate(self, part: str) -> None:
-        """Note a part of an expression whose formula holds of more objects than the part does."""
-        if part not in self.approximations:
-            self.approximations.append(part)
 
     def absent(self) -> Formula:
         """The formula of a field that is never there."""

@@ -1,7 +1,7 @@
-"""The write that a claim is about: unknown to the solver, and as it was found.
+"""The creation that a claim is about: unknown to the solver, and as it was found.
 
-A write has an object, on updates also the object as it was, a user, the namespace's labels, and the parameters of the
-policies that take any. Each of them is unknown, unless a policy asks for it by name.
+It has an object, a user, the namespace's labels, and the parameters of the policies that take any. Each of them is
+unknown, unless a policy asks for it by name.
 """
 
 from __future__ import annotations
@@ -44,14 +44,12 @@ _METADATA: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 
 @dataclass(frozen=True)
 class Write:
-    """A write that was found.
+    """A creation that was found.
 
     Attributes
     ----------
-    operation
-        ``CREATE``, ``UPDATE`` or ``DELETE``.
-    object, old
-        The object that is written, and that which was there before; None where there is none.
+    object
+        The object that is created.
     identity
         Who writes.
     namespace
@@ -60,38 +58,29 @@ class Write:
         The objects with the parameters of policies.
     """
 
-    operation: str
-    object: Object | None
-    old: Object | None = None
+    object: Object
     identity: Identity = field(default_factory=administrator)
     namespace: Object | None = None
     params: Sequence[Object] = ()
 
-    @property
-    def present(self) -> Object:
-        """The object that is written; of a deletion, the one that was there."""
-        found = self.object if self.object is not None else self.old
-        assert found is not None
-        return found
-
     def attributes(self, resource: Resource) -> AdmissionAttributes:
         """The write as admission sees it."""
-        metadata = self.present.get("metadata") or {}
+        metadata = self.object.get("metadata") or {}
         name = metadata.get("name") or ""
-        place = name if resource.storage == NAMESPACES else namespace_of(self.present)
+        place = name if resource.storage == NAMESPACES else namespace_of(self.object)
         gvr, gvk = resource.gvr, resource.gvk
-        return AdmissionAttributes(self.identity, self.operation, gvr, gvk, "", place, name, self.object, self.old)
+        return AdmissionAttributes(self.identity, "CREATE", gvr, gvk, "", place, name, self.object)
 
     def reader(self, snapshot: Snapshot) -> SnapshotReader:
         """The cluster with the namespace and the parameters of the write."""
-        place = namespace_of(self.present)
+        place = namespace_of(self.object)
         made = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": place}} if place else None
         namespaces = [] if made is None else [self.namespace or made]
         return SnapshotReader(snapshot, [*namespaces, *self.params])
 
 
 class UnknownWrite:
-    """A write that is unknown to the solver.
+    """A creation that is unknown to the solver.
 
     Parameters
     ----------
@@ -99,31 +88,16 @@ class UnknownWrite:
         The variables of the solver.
     root
         A record of ``schema_of_writes``.
-    snapshot, resource, operation
-        The cluster, the resource, and what is done with it.
+    snapshot, resource
+        The cluster, and the resource.
     """
 
-    def __init__(
-        self, universe: Universe, root: Record, snapshot: Snapshot, resource: Resource, operation: str
-    ) -> None:
-        self.universe, self.root, self.snapshot = universe, root, snapshot
-        self.resource, self.operation = resource, operation
+    def __init__(self, universe: Universe, root: Record, snapshot: Snapshot, resource: Resource) -> None:
+        self.universe, self.root, self.snapshot, self.resource = universe, root, snapshot, resource
         self._params: dict[str, Resource] = {}
         if resource.custom:
-            universe.custom |= {"object", "oldObject"}
-        self.object = self._object("object") if operation != "DELETE" else Null()
-        self.old = self._object("oldObject") if operation != "CREATE" else Null()
-        if isinstance(self.object, Record) and isinstance(self.old, Record):
-            _, metadata = self.old.field("metadata")
-            for name in ("name", "namespace"):
-                metadata.fields[name] = self.object.field("metadata")[1].field(name)
-
-    @property
-    def written(self) -> Record:
-        """The object, or the one that was there before it was deleted."""
-        found = self.object if isinstance(self.object, Record) else self.old
-        assert isinstance(found, Record)
-        return found
+            universe.custom.add("object")
+        self.object = self._object()
 
     def part(self, name: str) -> Any:
         """A part of the write, which is there if it is asked for."""
@@ -135,10 +109,10 @@ class UnknownWrite:
     def _true(self) -> Formula:
         return self.universe.z3.BoolVal(True)
 
-    def _object(self, part: str) -> Record:
+    def _object(self) -> Record:
         """The object with what is known of each: its kind, and that it has a name and, perhaps, a namespace."""
         universe, resource = self.universe, self.resource
-        found = self.part(part)
+        found = self.part("object")
         assert isinstance(found, Record)
         self._settle(found, {"kind": resource.kind, "apiVersion": resource.gvk.api_version})
         _, metadata = found.field("metadata")
@@ -157,7 +131,7 @@ class UnknownWrite:
         """Prefer an ordinary namespace and user; one of their own where something is asked of them."""
         universe, fields = self.universe, self.root.fields
         name = NAMESPACE if "namespaceObject" in fields else DEFAULT_NAMESPACE
-        namespace = self.written.field("metadata")[1].field("namespace")[1]
+        namespace = self.object.field("metadata")[1].field("namespace")[1]
         universe.likely.append(universe.is_text(namespace.term, name))
         if "user" in fields:
             universe.usual.append(universe.is_text(self.part("user").field("username")[1].term, USER))
@@ -165,7 +139,7 @@ class UnknownWrite:
     def request(self) -> Any:
         """The value of ``request``."""
         z3, universe = self.universe.z3, self.universe
-        metadata = self.written.field("metadata")[1]
+        metadata = self.object.field("metadata")[1]
         gvr, gvk = self.resource.gvr, self.resource.gvk
         kind = {"group": gvk.group, "version": gvk.version, "kind": gvk.kind}
         resource = {"group": gvr.group, "version": gvr.version, "resource": gvr.resource}
@@ -174,7 +148,7 @@ class UnknownWrite:
         known = {"kind": kind, "requestKind": kind, "resource": resource, "requestResource": resource}
         slots = [
             *(Slot(self._true, known_value(universe, value), universe.constant(name)) for name, value in known.items()),
-            Slot(self._true, Scalar("string", universe.constant(self.operation)), universe.constant("operation")),
+            Slot(self._true, Scalar("string", universe.constant("CREATE")), universe.constant("operation")),
             Slot(self._true, metadata.field("name")[1], universe.constant("name")),
             Slot(place[0], place[1], universe.constant("namespace")),
             Slot(self._true, self.part("user"), universe.constant("userInfo")),
@@ -194,7 +168,7 @@ class UnknownWrite:
         universe, found = self.universe, self.part("namespaceObject")
         _, metadata = found.field("metadata")
         found.fields["metadata"] = self._true, metadata
-        name = self.written.field("metadata")[1].field("namespace")[1]
+        name = self.object.field("metadata")[1].field("namespace")[1]
         metadata.fields["name"] = self._true, name
         labels = metadata.field("labels")[1]
         key = universe.constant(_LABEL_OF_NAME)
@@ -227,7 +201,8 @@ class UnknownWrite:
 
     def found(self, parts: Mapping[str, Any]) -> Write:
         """The write with the parts that were found, of which objects are made whole."""
-        obj, old = (self._whole(parts, name, self.resource) for name in ("object", "oldObject"))
+        obj = self._whole(parts, "object", self.resource)
+        assert obj is not None
         namespace = self._whole(parts, "namespaceObject", catalogue_of(self.snapshot).lookup("namespaces"))
         params = [self._whole(parts, name, resource) for name, resource in self._params.items()]
         identity, user = administrator(), parts.get("user")
@@ -236,7 +211,7 @@ class UnknownWrite:
             identity = Identity(
                 user["username"], tuple(dict.fromkeys(groups)), user.get("uid", ""), user.get("extra", {})
             )
-        return Write(self.operation, obj, old, identity, namespace, tuple(each for each in params if each is not None))
+        return Write(obj, identity, namespace, tuple(each for each in params if each is not None))
 
     def _whole(self, parts: Mapping[str, Any], name: str, resource: Resource) -> Object | None:
         if name not in parts:
@@ -248,7 +223,7 @@ def schema_of_writes(snapshot: Snapshot, resource: Resource) -> Schema:
     """The schema of writes of a resource: the parts that may be asked for."""
     own = schema_of(snapshot, resource)
     namespace = schema_of(snapshot, catalogue_of(snapshot).lookup("namespaces"))
-    schemas = {"object": own, "oldObject": own, "namespaceObject": namespace}
+    schemas = {"object": own, "namespaceObject": namespace}
     fields: dict[str, Any] = {name: {"ref": name} for name in schemas}
     return Schema({"type": "object", "fields": {**fields, "user": _USER}}, schemas.__getitem__)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from random import Random
 from typing import Any
 
@@ -163,19 +162,18 @@ def compared(seed: int) -> bool:
     obj = pod(random)
 
     def searched(*, accepted: bool) -> bool:
-        def build(universe: Universe, root: Record) -> Iterator[Any]:
-            write = UnknownWrite(universe, root, SNAPSHOT, PODS, "CREATE")
+        def build(universe: Universe, root: Record) -> Any:
+            write = UnknownWrite(universe, root, SNAPSHOT, PODS)
             formula = policy.accepted(write)  # which makes the fields that are compared
             same_pod = same(universe, write.object, obj)
-            yield same_pod
-            yield formula if accepted else universe.z3.BoolVal(True)
+            return universe.z3.And(same_pod, formula) if accepted else same_pod
 
         schema = schema_of_writes(SNAPSHOT, PODS)
         return ObjectSearch(schema, build).run().found is not None
 
     if not searched(accepted=False):
         return False  # the pod has more elements than the condition can tell apart
-    assert searched(accepted=True) is policy.accepts(Write("CREATE", obj), PODS), (source, obj)
+    assert searched(accepted=True) is policy.accepts(Write(obj), PODS), (source, obj)
     return True
 
 
