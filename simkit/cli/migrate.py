@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from simkit.cli.notes import complain, note
 from simkit.cli.output import add_output, write_rows
-from simkit.cli.rendering import renderer
 from simkit.cli.reports import Case, Fault
 from simkit.present.escaping import terminal_text
 
@@ -30,9 +29,8 @@ examples:
 
 Comments, order and quotes are kept. Objects of other kinds stay as they are, and so do templates with more
 than plain values.
-Rewritten objects are tried on a server of the release; with --check all other objects too. --check also renders
-kustomizations and charts before and after, if kustomize, kubectl or helm is installed, and compares the results. What
-you have to change by hand is listed on standard error.
+Rewritten objects are tried on a server of the release; with --check all other objects too. What you have to change by
+hand is listed on standard error.
 
 Exit code: 0 when everything is rewritten, 1 when you have to change something by hand (with --check: or when something
 would be rewritten), 2 for wrong use and for input that is not YAML, JSON or an object; other files are still rewritten.
@@ -58,15 +56,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Answer, and return the exit code."""
     from simkit.analysis.upgrade.migration import migrate
-    from simkit.analysis.upgrade.rendered_migration import compared
     from simkit.cluster.cluster import Cluster
 
     piped = args.path == ["-"]
     source = f"{sys.stdin.read()}\n" if piped else args.path
     server = Cluster(release=args.to)
     found = migrate(source, args.to, output_version=args.output_version, sandbox=server, check=args.check)
-    if args.check and not piped:
-        found = compared(found, args.path, renderer(args.to))
     writes = not args.check and (args.in_place or args.output_dir is not None)
     if writes:
         for path in found.write(args.output_dir):

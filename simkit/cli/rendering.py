@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -63,22 +63,6 @@ def _output(words: Sequence[str], late: str, failed: str = "") -> str:
     if done.returncode:
         raise SimkitError(f"{failed}{done.stderr.strip()[:500]}")
     return done.stdout
-
-
-def renderer(release: str) -> Callable[[Path], str]:
-    """A function that renders the folder of a kustomization or chart, and raises SimkitError where it cannot.
-
-    Nothing is fetched: a kustomization that names other hosts is not rendered. What is not rendered is noted.
-    """
-
-    def render(folder: Path) -> str:
-        try:
-            return rendered_folder(folder, release)
-        except SimkitError as wrong:
-            note(f"{folder} was not rendered, so its objects were not compared: {wrong}")
-            raise
-
-    return render
 
 
 def rendered_folder(folder: Path, release: str) -> str:

@@ -25,7 +25,6 @@ DIRECTLY = {
     "snapshot/etcd/backup.py": "a log in a temporary folder",
     "engine/http/certificates.py": "a lock",
     "simulation/shell/user_files.py": "an archive in memory",
-    "analysis/upgrade/rendered_migration.py": "a copy in a temporary folder, to be rendered",
     "cli/manifest_sources.py": "a git directory in a temporary folder",
     "cli/notebooks.py": "a folder that was not there before",
     "simulation/kubelet/host_programs.py": "a temporary folder, before the program runs that sees it",
