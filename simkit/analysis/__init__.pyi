@@ -67,7 +67,6 @@ from simkit.analysis.readable_frame import ReadableFrame
 from simkit.analysis.result import Evidence, JsonValue, Result, ResultDict
 from simkit.analysis.upgrade.definition_diff import DefinitionDiff, definition_changes
 from simkit.analysis.upgrade.migration import Migration, migrate
-from simkit.analysis.upgrade.release_changes import release_changes
 from simkit.analysis.upgrade.removal_report import removal_report
 from simkit.analysis.upgrade.timeline import calendar, timeline
 from simkit.analysis.upgrade.upgrade_report import UpgradeReport, upgrade_report
@@ -159,7 +158,6 @@ __all__ = [
     "read_rules",
     "read_suite",
     "refused_requests",
-    "release_changes",
     "remediation_plan",
     "removal_report",
     "risky_permissions",

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from simkit.cli.output import add_output, write_rows
-from simkit.meta.errors import SimkitError
 
 DESCRIPTION = "Shows what Kubernetes releases serve by default, and what changes between them."
 EXAMPLES = """\
@@ -16,8 +15,6 @@ examples:
   simkit releases                          all releases with their dates
   simkit releases 1.25                     what 1.25 serves
   simkit releases 1.25 1.32                what versions go and come between them
-  simkit releases diff 1.30 1.33           everything that changes: versions, fields, roles, gates, behaviour
-  simkit releases diff 1.30 1.33 --area messages
   simkit releases --calendar -g apps       when versions were introduced, deprecated and removed
   simkit releases --limits 1.21            how simkit at 1.21 differs from kube-apiserver 1.21
 
@@ -27,12 +24,8 @@ Exit code: 0, or 2 for wrong use.
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
-    parser.add_argument(
-        "release", nargs="?", default="", metavar="RELEASE", help="a release such as 1.25, or diff and two releases"
-    )
+    parser.add_argument("release", nargs="?", default="", metavar="RELEASE", help="a release such as 1.25")
     parser.add_argument("other", nargs="?", default="", metavar="OTHER", help="another release to compare with")
-    parser.add_argument("last", nargs="?", default="", metavar="LAST", help="after diff: the later release")
-    parser.add_argument("--area", action="append", default=[], help="after diff: only this area; may be repeated")
     parser.add_argument("-g", "--api-group", action="append", default=[], help="only this API group; may be repeated")
     parser.add_argument("--all", action="store_true", help="include what is off by default")
     parser.add_argument("--calendar", action="store_true", help="introductions, deprecations and removals by date")
@@ -50,10 +43,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _answer(args: argparse.Namespace) -> tuple[tuple[str, ...], list[dict[str, Any]]]:
-    if args.release == "diff":
-        return _differences(args)
-    if args.last or args.area:
-        raise SimkitError("a third argument and --area belong to diff: simkit releases diff 1.30 1.33")
     if args.limits:
         from simkit.cluster.releases import limits
 
@@ -65,15 +54,6 @@ def _answer(args: argparse.Namespace) -> tuple[tuple[str, ...], list[dict[str, A
     if args.release:
         return ("version", "resource", "kind", "namespaced", "default", "deprecated", "end"), list(_served(args))
     return ("release", "released", "end_of_life", "resources", "deprecated"), list(_all())
-
-
-def _differences(args: argparse.Namespace) -> tuple[tuple[str, ...], list[dict[str, Any]]]:
-    from simkit.analysis.upgrade.release_changes import COLUMNS, release_changes
-
-    if not args.last:
-        raise SimkitError("diff needs two releases: simkit releases diff 1.30 1.33")
-    found = release_changes(args.other, args.last, areas=args.area or None)
-    return COLUMNS, [dict(zip(COLUMNS, row, strict=True)) for row in found.itertuples(index=False)]
 
 
 def _all() -> Iterator[dict[str, Any]]:

@@ -49,32 +49,6 @@ def test_other_views_of_releases(arguments: list[str], shown: str, capsys: pytes
     assert shown in capsys.readouterr().out
 
 
-def test_everything_that_changes_between_two_releases(capsys: pytest.CaptureFixture[str]) -> None:
-    """Versions, fields, default roles, gates, plugins and behaviour in one table; one area of it where asked for."""
-    assert main(["releases", "diff", "1.31", "1.34", "-o", "json"]) == 0
-    rows = orjson.loads(capsys.readouterr().out)
-    assert {"versions", "fields", "default roles", "feature gates", "admission plugins", "messages"} <= {
-        row["area"] for row in rows
-    }
-    assert {(row["change"], row["subject"]) for row in rows} >= {
-        ("goes", "flowcontrol.apiserver.k8s.io/v1beta3/flowschemas"),
-        ("comes", "values-in-json"),
-        ("comes", "api.core.v1.PodSpec.hostnameOverride"),
-        ("changes", "InPlacePodVerticalScaling"),
-    }
-    assert main(["releases", "diff", "1.34", "1.33", "--area", "messages", "-o", "csv"]) == 0
-    assert "messages,goes,values-in-json" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    "arguments", [["diff", "1.30"], ["1.30", "1.33", "1.34"], ["diff", "1.30", "1.33", "--area", "weather"]]
-)
-def test_a_diff_needs_two_releases_and_known_areas(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """Wrong use is told with what to type."""
-    assert main(["releases", *arguments]) == 2
-    assert "simkit" in capsys.readouterr().err
-
-
 def test_unknown_releases_are_wrong_use(capsys: pytest.CaptureFixture[str]) -> None:
     """The error names the known ones."""
     assert main(["releases", "1.99"]) == 2

@@ -1,8 +1,7 @@
 """Objects rewritten for a later release: another version, the same meaning, and a word where a person has to decide.
 
-``migrate_object`` rewrites one object, ``structural_schema`` makes schemas of custom resources structural,
-``foreign_documents`` knows what other projects' documents say about versions, and ``documents`` rewrites texts with
-many objects and leaves everything else in them as it stands.
+``migrate_object`` rewrites one object, and ``documents`` rewrites texts with many objects and leaves everything else in
+them as it stands.
 """
 
 from simkit.logic.migration.documents import Rewritten, rewrite

@@ -9,7 +9,6 @@ from typing import Any, Final
 from simkit.kinds.apiextensions.customresourcedefinition import APPROVAL, is_protected
 from simkit.kinds.conversions import ConversionError, convert, convertible
 from simkit.kinds.conversions.convert import family_of
-from simkit.logic.migration.structural_schema import PRESERVE, structural
 from simkit.meta.domain import ADMISSION_GROUP, CERTIFICATES_GROUP, EXTENSIONS_GROUP, label
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupVersion, GroupVersionKind
@@ -25,6 +24,7 @@ _LEGACY: Final = label("legacy-unknown")
 _DEEPEST: Final = 60
 _OF_REQUESTS: Final = ("Binding", "DeleteOptions", "Eviction", "Scale", "Status", "TokenRequest")
 """Kinds that are sent to the server's own groups without a resource of their own."""
+_PRESERVE: Final = "x-kubernetes-preserve-unknown-fields"
 _SAFE_EFFECTS: Final = ("None", "NoneOnDryRun")
 
 
@@ -151,7 +151,7 @@ def _tidied(converted: Draft, obj: Object, group: str, kind: str) -> tuple[list[
 
 
 def _definition(converted: Draft, obj: Object) -> Iterator[str]:
-    """A definition's schemas made structural, and what could not be kept of them."""
+    """A definition of which each version has a schema that begins as v1 demands it; a server judges the rest of it."""
     spec = converted.get("spec")
     if not isinstance(spec, dict):
         return
@@ -163,10 +163,10 @@ def _definition(converted: Draft, obj: Object) -> Iterator[str]:
         spec.pop("conversion", None)
     for version in spec.get("versions") or ():
         schema = at(version, "schema", "openAPIV3Schema")
-        made, notes = structural(schema if isinstance(schema, Mapping) else None, preserve=preserve)
+        made = {**(schema if isinstance(schema, Mapping) else {}), "type": "object"}
         version["schema"] = {"openAPIV3Schema": made}
-        yield from (f"version {version.get('name')}: {each}" for each in notes)
-        if made.get(PRESERVE):
+        if preserve or not made.get("properties"):
+            made[_PRESERVE] = True
             yield f"version {version.get('name')}: fields that the schema does not name are kept, as before"
 
 

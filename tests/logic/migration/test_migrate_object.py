@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simkit.logic.migration import migrate_object, rewrite
-from simkit.logic.migration.structural_schema import structural
 
 CRD = "apiextensions.k8s.io/v1beta1"
 
@@ -82,22 +81,6 @@ def test_an_output_version() -> None:
     job = obj("CronJob", "batch/v1beta1", spec={})
     assert not migrate_object(job, "1.22").changed
     assert migrate_object(job, "1.22", output_version="batch/v1").object["apiVersion"] == "batch/v1"
-
-
-@pytest.mark.parametrize(
-    ("schema", "expected"),
-    [
-        ({"properties": {"spec": {"properties": {"size": {"type": "integer"}}}}}, {"spec": {"type": "object", "properties": {"size": {"type": "integer"}}}}),
-        ({"properties": {"port": {"anyOf": [{"type": "string"}, {"type": "integer"}]}}}, {"port": {"x-kubernetes-int-or-string": True, "anyOf": [{"type": "integer"}, {"type": "string"}]}}),
-        ({"properties": {"any": {}}}, {"any": {"x-kubernetes-preserve-unknown-fields": True}}),
-        ({"properties": {"names": {"type": "array", "uniqueItems": True, "items": {"type": "string"}}}}, {"names": {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"}}),
-        ({"properties": {"spec": {"required": ["a"], "oneOf": [{"properties": {"a": {"type": "string"}}}]}}}, {"spec": {"required": ["a"], "oneOf": [{"properties": {"a": {}}}], "properties": {"a": {"type": "string"}}, "type": "object"}}),
-        ({"properties": {"metadata": {"properties": {"labels": {"type": "object"}}}}}, {"metadata": {"type": "object"}}),
-    ],
-)  # fmt: skip
-def test_structural_schemas(schema: dict[str, Any], expected: dict[str, Any]) -> None:
-    """Each node has a type, and junctors say nothing about types."""
-    assert structural(schema, preserve=False)[0]["properties"] == expected
 
 
 def test_texts_keep_what_is_not_concerned() -> None:
