@@ -1,4 +1,4 @@
-"""Graphs of analyses as files: GraphML, and OpenGraph for BloodHound."""
+"""Graphs of analyses as files: GraphML, Parquet, and OpenGraph for BloodHound."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from simkit.analysis.rbac.objects import display_name
+from simkit.meta.distribution import install_hint
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import Key
 from simkit.meta.visible_text import one_line
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 SOURCE: Final = "Kubernetes"
 """The kind that all nodes share, by which BloodHound tells the sources of a graph apart."""
-FORMS: Final = (".graphml", ".json")
+FORMS: Final = (".graphml", ".parquet", ".json")
 
 
 def write_graph(graph: nx.MultiDiGraph[str], path: str | Path) -> Path:
@@ -31,7 +32,8 @@ def write_graph(graph: nx.MultiDiGraph[str], path: str | Path) -> Path:
     graph
         The graph.
     path
-        ``.graphml`` for graph editors such as yEd and Gephi; ``.json`` for BloodHound: see ``opengraph``.
+        ``.graphml`` for graph editors such as yEd and Gephi; ``.parquet`` for a table with a row per edge (source,
+        target and their attributes); ``.json`` for BloodHound: see ``opengraph``.
 
     Returns
     -------
@@ -41,7 +43,7 @@ def write_graph(graph: nx.MultiDiGraph[str], path: str | Path) -> Path:
     Raises
     ------
     SimkitError
-        For another ending.
+        For another ending, and for Parquet without pyarrow.
 
     Examples
     --------
@@ -54,6 +56,8 @@ def write_graph(graph: nx.MultiDiGraph[str], path: str | Path) -> Path:
     match file.suffix.lower():
         case ".graphml":
             _write_graphml(graph, file)
+        case ".parquet":
+            _write_parquet(graph, file)
         case ".json":
             write_whole(file, orjson.dumps(opengraph(graph), option=orjson.OPT_INDENT_2))
         case _:
@@ -149,3 +153,23 @@ def _write_graphml(graph: nx.MultiDiGraph[str], file: Path) -> None:
 
 def _flat(data: Mapping[str, Any]) -> dict[str, str | float | bool]:
     return {name: ", ".join(one) if isinstance(one, list) else one for name, one in _plain(data).items()}
+
+
+def _write_parquet(graph: nx.MultiDiGraph[str], file: Path) -> None:
+    import pandas as pd
+
+    rows = [
+        {
+            "source": one_line(source),
+            "target": one_line(target),
+            "source_kind": str(_kind(graph.nodes[source])),
+            "target_kind": str(_kind(graph.nodes[target])),
+            **_flat(data),
+        }
+        for source, target, data in graph.edges(data=True)
+    ]
+    try:
+        content = pd.DataFrame(rows).to_parquet(index=False)
+    except ImportError as error:
+        raise SimkitError(f"writing Parquet needs pyarrow: {install_hint('fleet')}") from error
+    write_whole(file, content)

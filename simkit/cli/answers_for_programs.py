@@ -145,12 +145,13 @@ class ClusterQuestions:
         Example: manifests "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {x: '1'}}". The text is YAML
         or JSON; paths of files are not read.
         """
+        from simkit.analysis.manifest_plan.document import document_of
         from simkit.analysis.manifest_plan.planning import plan
         from simkit.snapshot.sources import Piece
 
         made = plan(self._cluster, Piece("the given manifests", manifests), namespace=namespace)
         notes = [{"section": "notes", "what": note} for note in made.notes]
-        return answer_of([*notes, *made.to_dict()["rows"]], page, made.headline, _limits(made.caveats))
+        return answer_of([*notes, *document_of(made)["rows"]], page, made.headline, _limits(made.caveats))
 
     def what_if_deleted(self, kind: str, name: str, namespace: str = "", page: Page = 1) -> Answer:
         """Show the access that subjects would lose or gain if an object were deleted.

@@ -94,7 +94,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--before", metavar="PATH", help="an earlier dump: list only paths that are new or closed")
     add_plot(parser)
-    parser.add_argument("--graph", metavar="FILE", help="write the steps as a graph: .graphml, or .json for BloodHound")
+    parser.add_argument(
+        "--graph", metavar="FILE", help="write the steps as a graph: .graphml, .parquet, or .json for BloodHound"
+    )
     add_include_defaults(parser)
     add_members(parser)
     add_source(parser, paths=True)

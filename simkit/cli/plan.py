@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from simkit.cli import limits
 from simkit.cli.manifest_sources import read_earlier, read_manifests
 from simkit.cli.notes import complain, complain_of
-from simkit.cli.output import FORMATS, VALUES, write_report, write_rows, write_value
+from simkit.cli.output import FORMATS, VALUES, json_text, write_report, write_rows, write_value
 from simkit.cli.pages import PageParser
 from simkit.cli.reports import FORMS, Case, Fault
 from simkit.cli.source import add_members, add_source, cluster_of, opened, paths_of, read_members
@@ -71,6 +71,7 @@ def add_options(parser: PageParser) -> None:
     manifests.add_argument(
         "--link", default="", metavar="URL", help="the address of a line for -o markdown, with {file} and {line} in it"
     )
+    manifests.add_argument("--schema", action="store_true", help="print the JSON schema of -o json")
     add_members(parser)
     add_source(parser, paths=True, short=False)
     formats = ", ".join((*FORMATS, *FORMS))
@@ -81,6 +82,11 @@ def add_options(parser: PageParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Plan, write, and return the exit code."""
+    if args.schema:
+        from simkit.analysis.manifest_plan.document import PlanDocument
+
+        sys.stdout.write(json_text(PlanDocument.model_json_schema()))
+        return 0
     _take_manifests(args)
     cluster = cluster_of(opened(args))
     plan = _planned(cluster, args)
@@ -132,7 +138,9 @@ def _write(plan: ManifestPlan, args: argparse.Namespace) -> None:
 
         sys.stdout.write(comment(plan, args.link).replace("\n\n", f"\n\n{limits.quoted()}", 1))
     elif args.output in VALUES:
-        write_value(plan.to_dict(), args.output)
+        from simkit.analysis.manifest_plan.document import document_of
+
+        write_value(document_of(plan), args.output)
     elif args.output == "table":
         sys.stdout.write("\n".join(plan.lines()) + "\n")
     else:

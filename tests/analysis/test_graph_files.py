@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import networkx as nx
+import pandas as pd
 import pytest
 
 import simkit
@@ -31,6 +32,12 @@ def test_graphml_is_read_back(graph: nx.MultiDiGraph[str], tmp_path: Path) -> No
     read = nx.read_graphml(write_graph(graph, tmp_path / "g.graphml"), force_multigraph=True)
     assert set(read) == set(graph)
     assert read.number_of_edges() == graph.number_of_edges()
+
+
+def test_parquet_has_a_row_per_edge(graph: nx.MultiDiGraph[str], tmp_path: Path) -> None:
+    """Source and target of each edge."""
+    rows = pd.read_parquet(write_graph(graph, tmp_path / "g.parquet"))
+    assert sorted(zip(rows["source"], rows["target"])) == sorted(graph.edges())
 
 
 def test_opengraph_meets_the_schema_of_bloodhound(graph: nx.MultiDiGraph[str], tmp_path: Path) -> None:
@@ -69,5 +76,5 @@ def test_names_with_control_characters_stay_valid(tmp_path: Path) -> None:
 
 def test_another_ending_is_refused(tmp_path: Path) -> None:
     """The error names the endings."""
-    with pytest.raises(SimkitError, match=r"\.graphml, \.json"):
+    with pytest.raises(SimkitError, match=r"\.graphml, \.parquet, \.json"):
         write_graph(nx.MultiDiGraph(), tmp_path / "g.png")

@@ -6,8 +6,10 @@ import json
 import subprocess
 from pathlib import Path
 
+import jsonschema_rs
 import pytest
 
+from simkit.analysis.manifest_plan.document import PlanDocument
 from simkit.cli import main
 from simkit.cli.plan_comment import LONGEST, MARK
 
@@ -62,13 +64,12 @@ def test_the_comment(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_reports(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """JSON has objects and lines, and SARIF names file and line."""
+    """JSON fits its schema, and SARIF names file and line."""
     (folder / "deploy" / "b.yaml").write_text(_BINDING, encoding="utf-8")
     assert run("-f", "deploy", "-o", "json") == 2
-    told = json.loads(capsys.readouterr().out)
-    assert told["headline"].startswith("Plan: ")
-    assert {one["action"] for one in told["objects"]} >= {"create"}
-    assert {one["section"] for one in told["rows"]} >= {"access", "objects"}
+    jsonschema_rs.validate(PlanDocument.model_json_schema(), json.loads(capsys.readouterr().out))
+    assert main(["plan", "--schema"]) == 0
+    assert json.loads(capsys.readouterr().out) == PlanDocument.model_json_schema()
     assert run("-f", "deploy", "-o", "sarif") == 2
     (log,) = json.loads(capsys.readouterr().out)["runs"]
     places = {

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.escalation.prove.proving_fork import NotExecutable, ProvingFork
 from simkit.analysis.manifest_plan.result import Action, ObjectChange, changed, fields_changed
-from simkit.meta.domain import DEFAULT_NAMESPACE, LAST_APPLIED, api_group
+from simkit.meta.domain import DEFAULT_NAMESPACE, LAST_APPLIED, api_group, label
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity
 from simkit.meta.labels import BadSelector, parse
@@ -258,6 +258,9 @@ def _words(answer: Response) -> str:
     return str(status.get("message") or "")
 
 
+APPLY_SET: Final = "applyset:"
+_PART_OF: Final = label("part-of", "applyset")
+_ID: Final = label("id", "applyset")
 _PRUNED: Final = (
     *(("", one) for one in ("configmaps", "endpoints", "namespaces", "persistentvolumeclaims", "persistentvolumes")),
     *(("", one) for one in ("pods", "replicationcontrollers", "secrets", "services")),
@@ -269,7 +272,7 @@ _PRUNED: Final = (
 
 
 def pruned(snapshot: Snapshot, kept: Collection[Key], rule: str) -> Iterator[Key]:
-    """The keys of objects that pruning deletes: those that ``kubectl apply`` made, and that no manifest has.
+    """The keys of objects that pruning deletes.
 
     Parameters
     ----------
@@ -278,20 +281,43 @@ def pruned(snapshot: Snapshot, kept: Collection[Key], rule: str) -> Iterator[Key
     kept
         The keys of the objects in the manifests, which are not pruned.
     rule
-        A label selector.
+        A label selector, or ``applyset:NAME`` or ``applyset:NAMESPACE/NAME`` for the object that names an ApplySet.
 
     Raises
     ------
     SimkitError
-        For a selector that cannot be read.
+        For a selector that cannot be read, and for an ApplySet that is not there.
     """
+    captured = set(snapshot.captured())
+    if rule.startswith(APPLY_SET):
+        identifier = _id_of(snapshot, rule.removeprefix(APPLY_SET))
+        resources = [one.storage for one in catalogue_of(snapshot).stored()]
+        found = _with(snapshot, [one for one in resources if one in captured], f"{_PART_OF}={identifier}", False)
+    else:
+        resources = [GroupResource(*names) for names in _PRUNED]
+        found = _with(snapshot, [one for one in resources if one in captured], rule, True)
+    yield from (key for key in found if key not in kept)
+
+
+def _with(snapshot: Snapshot, resources: list[GroupResource], selector: str, configured: bool) -> Iterator[Key]:
+    """The objects that a selector chooses; with ``configured`` only those that kubectl apply made."""
     try:
-        chosen = parse(rule)
+        chosen = parse(selector)
     except BadSelector as wrong:
         told = wrong.told(default_behaviour(snapshot.release))
-        raise SimkitError(f"{rule!r} is no label selector: {told}; write it as app=shop") from None
-    for resource in (GroupResource(*names) for names in _PRUNED):
-        for obj in snapshot.scan(resource) if resource in snapshot.captured() else ():
-            key = Key(resource, namespace_of(obj), name_of(obj))
-            if chosen.matches(labels_of(obj)) and LAST_APPLIED in annotations_of(obj) and key not in kept:
-                yield key
+        raise SimkitError(f"{selector!r} is no label selector: {told}; write it as app=shop") from None
+    for resource in resources:
+        for obj in snapshot.scan(resource):
+            if chosen.matches(labels_of(obj)) and (not configured or LAST_APPLIED in annotations_of(obj)):
+                yield Key(resource, namespace_of(obj), name_of(obj))
+
+
+def _id_of(snapshot: Snapshot, name: str) -> str:
+    """The identifier of an ApplySet, which its parent object has as a label."""
+    namespace, _, plain = name.rpartition("/")
+    for resource in catalogue_of(snapshot).stored():
+        if resource.storage in snapshot.captured():
+            for obj in snapshot.scan(resource.storage, namespace or None):
+                if name_of(obj) == plain and labels_of(obj).get(_ID):
+                    return str(labels_of(obj)[_ID])
+    raise SimkitError(f"no object {name!r} has the label {_ID}, so there is no such ApplySet")

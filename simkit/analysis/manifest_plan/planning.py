@@ -88,7 +88,7 @@ def plan(
         objects that the new manifests no longer have are deleted.
     prune
         A label selector: objects with these labels that ``kubectl apply`` made, and that are in no manifest, are
-        deleted, as ``kubectl apply --prune`` does.
+        deleted, as ``kubectl apply --prune`` does. Or the name of an ApplySet: ``applyset:NAME``.
     identity
         The user who applies; None: an administrator.
     expectations

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from simkit.analysis.escalation.table.severity import Severity
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.readable_frame import ReadableFrame
 from simkit.analysis.rendering import counted
-from simkit.analysis.result import Result, ResultDict, Row
+from simkit.analysis.result import Result
 from simkit.meta.domain import LAST_APPLIED
 from simkit.meta.objects import Object, at, metadata, name_of, namespace_of, with_metadata
 from simkit.meta.visible_text import html_text
@@ -193,24 +193,6 @@ _VERBS = {
 }
 
 
-class PlanDict(ResultDict):
-    """A plan for JSON: besides its lines, the objects with the fields that change."""
-
-    release: str
-    headline: str
-    objects: list[Row]
-    notes: list[str]
-
-
-def _for_json(one: ObjectChange) -> Row:
-    """The change of an object for JSON; a side that does not have a field is null."""
-    sides = ("path", "before", "after")
-    fields = [
-        {side: None if (value := getattr(each, side)) is ABSENT else value for side in sides} for each in one.fields
-    ]
-    return {**asdict(replace(one, fields=())), "fields": fields, "warnings": list(one.warnings)}
-
-
 @dataclass(frozen=True)
 class ManifestPlan(Result):
     """What applying manifests does to a cluster. It is true if anything changes or is refused.
@@ -266,16 +248,6 @@ class ManifestPlan(Result):
             (row.section, row.change, str(row.severity), row.what, row.detail, row.file, row.line) for row in self.rows
         ]
         return table(rows, COLUMNS)
-
-    def to_dict(self) -> PlanDict:
-        """The plan for JSON, with its headline, what happens to each object, and the notes."""
-        return {
-            **super().to_dict(),
-            "release": self.release,
-            "headline": self.headline,
-            "objects": [_for_json(one) for one in self.objects],
-            "notes": list(self.notes),
-        }
 
     def summary(self) -> pd.DataFrame:
         """The number of lines of each section: what, count."""

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import simkit
-from simkit import Cluster
+from simkit import Cluster, SimkitError
 from simkit.analysis.manifest_plan.planning import plan
 from simkit.meta.domain import LAST_APPLIED
 from simkit.meta.identity import Identity
@@ -188,7 +188,7 @@ def test_pruning_of_custom_objects() -> None:
 
 
 def test_pruning() -> None:
-    """Objects with the labels that kubectl apply made are deleted; others are not."""
+    """Objects with the labels that kubectl apply made are deleted; others are not, and an ApplySet has its own."""
     made = Cluster(seed=1)
     labels = {"app": "shop"}
     for name, notes in (("old", {LAST_APPLIED: "{}"}), ("by-hand", {}), ("kept", {LAST_APPLIED: "{}"})):
@@ -197,6 +197,14 @@ def test_pruning() -> None:
     kept = "{apiVersion: v1, kind: ConfigMap, metadata: {name: kept, namespace: default, labels: {app: shop}}}"
     deleted = [one.title for one in plan(made, kept, prune="app=shop").objects if one.action == "delete"]
     assert deleted == ["ConfigMap default/old"]
+    with pytest.raises(SimkitError, match="there is no such ApplySet"):
+        plan(made, kept, prune="applyset:shop")
+    meta = {"name": "shop", "namespace": "default", "labels": {"applyset.kubernetes.io/id": "applyset-1"}}
+    made.create({"apiVersion": "v1", "kind": "Secret", "metadata": meta})
+    part = {"name": "part", "namespace": "default", "labels": {"applyset.kubernetes.io/part-of": "applyset-1"}}
+    made.create({"apiVersion": "v1", "kind": "Service", "metadata": part, "spec": {"ports": [{"port": 80}]}})
+    found = plan(made, kept, prune="applyset:default/shop").objects
+    assert [one.title for one in found if one.action == "delete"] == ["Service default/part"]
 
 
 def test_secrets_stay_hidden() -> None:
