@@ -258,8 +258,7 @@ class Environment:
         CompileError
             ``str()`` is cel-go's text; ``stage`` says what kind of error it is.
         """
-        quoted = self.behaviour.applies("quoted-names-in-grammar")
-        node = parse(source, self.version, bindings=self.bindings, quoted=quoted)
+        node = parse(source, self.version, bindings=self.bindings)
         checker = Checker(
             self._functions,
             self.variables,
