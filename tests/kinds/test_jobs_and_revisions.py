@@ -172,27 +172,6 @@ def test_the_changed_data_of_a_revision(release: str, told: str) -> None:
     assert causes(refused)[0][1].startswith(f"Invalid value: {told}")
 
 
-@pytest.mark.parametrize(
-    ("release", "source", "told"),
-    [
-        ("1.32", "self.`a`", "token recognition error at: '`'"),
-        ("1.33", "self.`a`", "unsupported syntax: '`'"),
-        ("1.32", "Foo{", "expecting {'}', ',', '?', IDENTIFIER}"),
-        ("1.33", "Foo{", "expecting {'}', ',', '?', IDENTIFIER, ESC_IDENTIFIER}"),
-        ("1.33", "self.`a", "token recognition error at: '`a'"),
-    ],
-)
-def test_names_in_backquotes(release: str, source: str, told: str) -> None:
-    """The grammar has them since 1.33, but expressions may not."""
-    rules = [{"rule": source}]
-    schema = {"type": "object", "properties": {"s": {"type": "object", "x-kubernetes-validations": rules}}}
-    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
-    spec = {"group": "a.b", "scope": "Cluster", "names": {"plural": "xs", "kind": "X"}, "versions": [version]}
-    path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-    refused = sent(simkit.Cluster(release=release), "POST", path, {"metadata": {"name": "xs.a.b"}, "spec": spec})
-    assert told in causes(refused)[0][1]
-
-
 @pytest.mark.parametrize(("release", "listed"), [("1.27", 3), ("1.28", 4)])
 def test_actions_of_failure_policies(release: str, listed: int) -> None:
     """The action FailIndex came with 1.28."""

@@ -16,7 +16,7 @@ from simkit.kinds.parts.cells import NONE, UNSET, age, created, selector_text
 from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
 from simkit.kinds.parts.go_printing.structures import selector as shown_selector
 from simkit.kinds.parts.job.cron import BadSchedule, parse
-from simkit.kinds.parts.job.spec import validate_job_spec
+from simkit.kinds.parts.job.spec import JOB_SPEC
 from simkit.kinds.parts.pod.defaults import default_template
 from simkit.kinds.parts.pod.template import names_and_images, prepare_template
 from simkit.kinds.parts.pod.warnings import pod_warnings
@@ -27,6 +27,7 @@ from simkit.kinds.parts.template_owner import (
     name_warnings,
     validate_nonnegative_fields,
 )
+from simkit.kinds.rules import placed
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import LABEL_DOMAIN
@@ -128,7 +129,7 @@ def _validate_zone(behaviour: ServedBehaviour, path: str, zone: str | None) -> I
 
 
 def _validate_job(behaviour: ServedBehaviour, job: Object) -> Iterator[FieldError]:
-    yield from validate_job_spec(behaviour, _IN_JOB, job)
+    yield from placed(_IN_JOB, JOB_SPEC(behaviour, job))
     if job.get("selector") is not None:
         shown = shown_selector(job["selector"])
         yield invalid_value(f"{_IN_JOB}.selector", shown, "`selector` will be auto-generated")

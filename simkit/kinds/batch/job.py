@@ -12,7 +12,7 @@ from simkit.kinds.parts.cells import created, duration, seconds, selector_text
 from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
 from simkit.kinds.parts.go_printing.structures import selector as shown_selector
 from simkit.kinds.parts.go_printing.structures import structure, template_text, text_map
-from simkit.kinds.parts.job.spec import validate_job_spec
+from simkit.kinds.parts.job.spec import JOB_SPEC
 from simkit.kinds.parts.job.status import validate_job_status
 from simkit.kinds.parts.pod.defaults import default_template
 from simkit.kinds.parts.pod.template import names_and_images, prepare_template
@@ -26,6 +26,7 @@ from simkit.kinds.parts.template_owner import (
     shown_labels,
 )
 from simkit.kinds.parts.validation.object_meta import validate_label_selector
+from simkit.kinds.rules import placed
 from simkit.kinds.strategy import CHANGES, WHOLE, DeleteStrategy, MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta import labels
 from simkit.meta.behaviour import ServedBehaviour
@@ -153,7 +154,7 @@ def _validate_label(path: str, template: Object, key: str, expected: str) -> Ite
 
 
 def _validate_whole_spec(behaviour: ServedBehaviour, spec: Object) -> Iterator[FieldError]:
-    yield from validate_job_spec(behaviour, "spec", spec)
+    yield from placed("spec", JOB_SPEC(behaviour, spec))
     selector, template = spec.get("selector"), spec.get("template") or {}
     if selector is None:
         yield required("spec.selector")

@@ -10,9 +10,10 @@ from typing import Any, Final
 
 from simkit.kinds.parts.go_printing.structures import structure, whole_numbers
 from simkit.kinds.parts.pod.template import validate_template
-from simkit.kinds.parts.template_owner import validate_nonnegative_fields
 from simkit.kinds.parts.validation.fields import repeats, validate_domain_path, validate_nonnegative
 from simkit.kinds.parts.validation.object_meta import validate_qualified_name
+from simkit.kinds.rules import Condition, by, fields, items, must, placed, row, table
+from simkit.kinds.rules.row import Row
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import (
     OMITTED,
@@ -25,76 +26,26 @@ from simkit.meta.fielderror import (
     too_long,
     too_long_text,
     too_many,
-    unsupported,
 )
 from simkit.meta.integers import parse_int
 from simkit.meta.objects import Object, at
 from simkit.meta.podspec import NON_EPHEMERAL, containers_of
 
-_EVERY_ACTION: Final = ("Count", "FailIndex", "FailJob", "Ignore")
-_OPERATORS: Final = ("In", "NotIn")
 _STATUSES: Final = ("False", "True", "Unknown")
 _MOST_RULES: Final = 20
 _MOST_CODES: Final = 255
+_ALONE: Final = "indexes-fail-alone"
 
 
-def validate_failure_policy(behaviour: ServedBehaviour, path: str, spec: Object) -> Iterator[FieldError]:
-    """The errors of the ``podFailurePolicy`` of a job."""
-    rules = at(spec, "podFailurePolicy", "rules") or ()
-    if len(rules) > _MOST_RULES:
-        yield too_many(f"{path}.rules", len(rules), _MOST_RULES)
-    names: set[Any] = {one.get("name") for one in containers_of(at(spec, "template", "spec") or {}, NON_EPHEMERAL)}
-    for index, rule in enumerate(rules):
-        at_rule = f"{path}.rules[{index}]"
-        yield from _validate_action(behaviour, f"{at_rule}.action", rule.get("action") or "", spec)
-        yield from _validate_match(behaviour, at_rule, rule, names)
+def _chosen(field: str, *choices: str, when: Condition | None = None, since: str = "", until: str = "") -> Row:
+    """The row of a field that must have one of some values, which its error lists if it has none."""
+    listed = f"valid values: [{' '.join(map(quoted, choices))}]"
+    return row(field, must.be_given(listed), must.be_one_of(*choices), when=when, since=since, until=until)
 
 
-def _choices(values: Sequence[str]) -> str:
-    listed = " ".join(map(quoted, values))
-    return f"valid values: [{listed}]"
-
-
-def _actions(behaviour: ServedBehaviour) -> Sequence[str]:
-    """The actions of the release."""
-    return (
-        _EVERY_ACTION
-        if behaviour.applies("indexes-fail-alone")
-        else [each for each in _EVERY_ACTION if each != "FailIndex"]
-    )
-
-
-def _validate_action(behaviour: ServedBehaviour, path: str, action: str, spec: Object) -> Iterator[FieldError]:
-    if not action:
-        yield required(path, _choices(_actions(behaviour)))
-    elif action not in _actions(behaviour):
-        yield unsupported(path, action, _actions(behaviour))
-    elif action == "FailIndex" and spec.get("backoffLimitPerIndex") is None:
-        yield invalid_value(path, action, "requires the backoffLimitPerIndex to be set")
-
-
-def _validate_match(behaviour: ServedBehaviour, path: str, rule: Object, names: set[str]) -> Iterator[FieldError]:
-    codes, conditions = rule.get("onExitCodes"), rule.get("onPodConditions") or ()
-    if codes is not None:
-        yield from _validate_code(f"{path}.onExitCodes", codes, names)
-    if conditions:
-        yield from _validate_condition(behaviour, f"{path}.onPodConditions", conditions)
-    if codes is not None and conditions:
-        yield invalid_value(path, OMITTED, "specifying both OnExitCodes and OnPodConditions is not supported")
-    if codes is None and not conditions:
-        yield invalid_value(path, OMITTED, "specifying one of OnExitCodes and OnPodConditions is required")
-
-
-def _validate_code(path: str, codes: Object, names: set[str]) -> Iterator[FieldError]:
-    operator, values = codes.get("operator") or "", codes.get("values") or ()
-    if not operator:
-        yield required(f"{path}.operator", _choices(_OPERATORS))
-    elif operator not in _OPERATORS:
-        yield unsupported(f"{path}.operator", operator, _OPERATORS)
-    name = codes.get("containerName")
-    if name is not None and name not in names:
-        text = "must be one of the container or initContainer names in the pod template"
-        yield invalid_value(f"{path}.containerName", name, text)
+def _validate_values(behaviour: ServedBehaviour, path: str, codes: Object) -> Iterator[FieldError]:
+    """The errors of the values of exit codes."""
+    values = codes.get("values") or ()
     if not values:
         shown = whole_numbers(values) if codes.get("values") is not None else Shown("[]int32(nil)", None)
         yield invalid_value(f"{path}.values", shown, "at least one value is required")
@@ -102,7 +53,7 @@ def _validate_code(path: str, codes: Object, names: set[str]) -> Iterator[FieldE
         yield too_many(f"{path}.values", len(values), _MOST_CODES)
     again = repeats(values)
     for index, value in enumerate(values):
-        if operator == "In" and value == 0:
+        if codes.get("operator") == "In" and value == 0:
             yield invalid_value(f"{path}.values[{index}]", value, "must not be 0 for the In operator")
         if index in again:
             yield duplicate(f"{path}.values[{index}]", value)
@@ -110,16 +61,52 @@ def _validate_code(path: str, codes: Object, names: set[str]) -> Iterator[FieldE
         yield invalid_value(f"{path}.values", whole_numbers(values), "must be ordered")
 
 
-def _validate_condition(behaviour: ServedBehaviour, path: str, conditions: Sequence[Object]) -> Iterator[FieldError]:
-    if len(conditions) > _MOST_RULES:
-        yield too_many(path, len(conditions), _MOST_RULES)
-    for index, condition in enumerate(conditions):
-        status = condition.get("status") or ""
-        yield from validate_qualified_name(behaviour, f"{path}[{index}].type", condition.get("type") or "")
-        if not status:
-            yield required(f"{path}[{index}].status", _choices(_STATUSES))
-        elif status not in _STATUSES:
-            yield unsupported(f"{path}[{index}].status", status, _STATUSES)
+def _omitted(_: Any) -> Any:
+    return OMITTED
+
+
+_CODES_GIVEN: Final = fields.present("onExitCodes")
+_CONDITIONS_GIVEN: Final = fields.given("onPodConditions")
+_RULE: Final = table(
+    _chosen("action", "Count", "FailIndex", "FailJob", "Ignore", since=_ALONE),
+    _chosen("action", "Count", "FailJob", "Ignore", until=_ALONE),
+    row(
+        "action",
+        must.be_otherwise("requires the backoffLimitPerIndex to be set"),
+        when=lambda rule: rule["action"] == "FailIndex" and rule["job"].get("backoffLimitPerIndex") is None,
+        since=_ALONE,
+    ),
+    _chosen("onExitCodes.operator", "In", "NotIn", when=_CODES_GIVEN),
+    row(
+        "onExitCodes.containerName",
+        must.be_otherwise("must be one of the container or initContainer names in the pod template"),
+        when=lambda rule: rule["onExitCodes"]["containerName"] not in rule["names"],
+        empty=True,
+    ),
+    row("onExitCodes", by(_validate_values)),
+    row("onPodConditions", must.have_at_most(_MOST_RULES)),
+    row("onPodConditions[]", row("type", by(validate_qualified_name), zero=""), _chosen("status", *_STATUSES)),
+    row(
+        "",
+        must.be_otherwise("specifying both OnExitCodes and OnPodConditions is not supported", _omitted),
+        when=lambda rule: _CODES_GIVEN(rule) and _CONDITIONS_GIVEN(rule),
+    ),
+    row(
+        "",
+        must.be_otherwise("specifying one of OnExitCodes and OnPodConditions is required", _omitted),
+        unless=lambda rule: _CODES_GIVEN(rule) or _CONDITIONS_GIVEN(rule),
+    ),
+)
+"""The rows of a rule of a failure policy, which holds besides its fields the spec of its ``job`` and the ``names`` of
+its containers."""
+_RULES: Final = table(must.have_at_most(_MOST_RULES), items(_RULE))
+
+
+def _validate_failure_policy(behaviour: ServedBehaviour, path: str, spec: Object) -> Sequence[FieldError]:
+    """The errors of the ``podFailurePolicy`` of a job."""
+    names = {one.get("name") for one in containers_of(at(spec, "template", "spec") or {}, NON_EPHEMERAL)}
+    rules = [{**rule, "job": spec, "names": names} for rule in at(spec, "podFailurePolicy", "rules") or ()]
+    return placed(f"{path}.podFailurePolicy.rules", _RULES(behaviour, rules))
 
 
 _LONGEST: Final = 64 * 1024
@@ -129,44 +116,44 @@ class BadIndexes(ValueError):
     """A text that is no set of indexes; the message is kube-apiserver's."""
 
 
-def validate_success_policy(path: str, spec: Object) -> Iterator[FieldError]:
+def _validate_success_policy(behaviour: ServedBehaviour, path: str, spec: Object) -> Iterator[FieldError]:
     """The errors of the ``successPolicy`` of a job."""
+    path = f"{path}.successPolicy"
     if spec.get("completionMode") != "Indexed":
         shown = structure("batch.SuccessPolicy", spec["successPolicy"])
         yield invalid_value(path, shown, "requires indexed completion mode")
         return
-    rules = at(spec, "successPolicy", "rules") or ()
-    if not rules:
-        yield required(f"{path}.rules", "at least one rules must be specified when the successPolicy is specified")
-    if len(rules) > _MOST_RULES:
-        yield too_many(f"{path}.rules", len(rules), _MOST_RULES)
-    for index, rule in enumerate(rules):
+    yield from placed(path, _SUCCESS(behaviour, spec["successPolicy"]))
+    for index, rule in enumerate(at(spec, "successPolicy", "rules") or ()):
         yield from _validate_rule(f"{path}.rules[{index}]", rule, spec.get("completions") or 0)
+
+
+_SUCCESS: Final = table(
+    row("rules", must.be_given("at least one rules must be specified when the successPolicy is specified")),
+    row("rules", must.have_at_most(_MOST_RULES)),
+)
 
 
 def _validate_rule(path: str, rule: Object, completions: int) -> Iterator[FieldError]:
     indexes, count = rule.get("succeededIndexes"), rule.get("succeededCount")
     if indexes is None and count is None:
         yield required(path, "at least one of succeededCount or succeededIndexes must be specified")
-    named = 0
+    limits = [(completions, "specified completions")]
     if indexes is not None:
+        where, named = f"{path}.succeededIndexes", 0
         if len(indexes.encode()) > _LONGEST:
-            yield too_long(f"{path}.succeededIndexes", _LONGEST)
+            yield too_long(where, _LONGEST)
         try:
             named = counted(indexes, completions)
         except BadIndexes as error:
-            yield invalid_value(f"{path}.succeededIndexes", indexes, f"error parsing succeededIndexes: {error}")
+            yield invalid_value(where, indexes, f"error parsing succeededIndexes: {error}")
+        limits.append((named, "indexes in the specified succeededIndexes field"))
     if count is not None:
-        where = f"{path}.succeededCount"
-        yield from validate_nonnegative(where, count)
-        if count > completions:
-            text = f"must be less than or equal to {completions} (the number of specified completions)"
-            yield invalid_value(where, count, text)
-        if indexes is not None and count > named:
-            text = (
-                f"must be less than or equal to {named} (the number of indexes in the specified succeededIndexes field)"
-            )
-            yield invalid_value(where, count, text)
+        yield from validate_nonnegative(f"{path}.succeededCount", count)
+        for limit, name in limits:
+            if count > limit:
+                text = f"must be less than or equal to {limit} (the number of {name})"
+                yield invalid_value(f"{path}.succeededCount", count, text)
 
 
 def counted(text: str, completions: int) -> int:
@@ -249,87 +236,85 @@ MODES: Final = ("NonIndexed", "Indexed")
 _MANY: Final = 100_000
 _MOST_FAILED: Final = 10_000
 _LONGEST_MANAGER: Final = 63
-_ENDING: Final = ("OnFailure", "Never")
+_RESTART: Final = "template.spec.restartPolicy"
+_INDEXED: Final = fields.equal("completionMode", "Indexed")
+_NOT_INDEXED: Final = fields.equal("completionMode", None, "NonIndexed")
+_WITH_FAILURE_POLICY: Final = fields.present("podFailurePolicy")
+_FEW_FAILED: Final = must.hold(
+    lambda count: count <= _MOST_FAILED,
+    f"must be less than or equal to {_MOST_FAILED} when completions are above {_MANY} and used with backoff limit per "
+    "index",
+)
 
 
-def validate_job_spec(behaviour: ServedBehaviour, path: str, spec: Object) -> Iterator[FieldError]:
-    """All errors of the spec of a job, its selector left out."""
-    yield from validate_nonnegative_fields(path, spec, (*_COUNTS, "backoffLimitPerIndex"))
-    failed = spec.get("maxFailedIndexes")
-    yield from validate_nonnegative(f"{path}.maxFailedIndexes", failed)
-    if failed is not None and spec.get("backoffLimitPerIndex") is None:
-        yield required(f"{path}.backoffLimitPerIndex", "when maxFailedIndexes is specified")
-    if spec.get("managedBy") is not None:
-        yield from _validate_manager(behaviour, f"{path}.managedBy", spec["managedBy"])
-    yield from _validate_mode(path, spec)
-    if spec.get("podFailurePolicy") is not None:
-        yield from validate_failure_policy(behaviour, f"{path}.podFailurePolicy", spec)
-    if spec.get("successPolicy") is not None:
-        yield from validate_success_policy(f"{path}.successPolicy", spec)
-    yield from _validate_replacement(f"{path}.podReplacementPolicy", spec)
-    yield from validate_template(behaviour, f"{path}.template", spec.get("template") or {})
-    yield from _validate_restart(f"{path}.template.spec.restartPolicy", spec)
+def _is_large(spec: Object) -> bool:
+    """True for a job with very many indexes, of which each may fail by itself."""
+    return _INDEXED(spec) and (spec.get("completions") or 0) > _MANY and spec.get("backoffLimitPerIndex") is not None
 
 
-def _validate_manager(behaviour: ServedBehaviour, path: str, name: str) -> Iterator[FieldError]:
-    yield from validate_domain_path(behaviour, path, name)
+def _fails_more_than_all(spec: Object) -> bool:
+    return _INDEXED(spec) and spec.get("completions") is not None and spec["maxFailedIndexes"] > spec["completions"]
+
+
+def _validate_manager_length(behaviour: ServedBehaviour, path: str, name: str) -> Iterator[FieldError]:
     if len(name.encode()) > _LONGEST_MANAGER:
         yield too_long_text(path, _LONGEST_MANAGER)
 
 
-def _validate_mode(path: str, spec: Object) -> Iterator[FieldError]:
-    mode = spec.get("completionMode")
-    if mode not in (None, *MODES):
-        yield unsupported(f"{path}.completionMode", mode, MODES)
-    if mode == "Indexed":
-        yield from _validate_indexed(path, spec)
-    if mode in (None, "NonIndexed"):
-        for name in ("backoffLimitPerIndex", "maxFailedIndexes"):
-            if spec.get(name) is not None:
-                yield invalid_value(f"{path}.{name}", spec[name], "requires indexed completion mode")
-
-
-def _validate_indexed(path: str, spec: Object) -> Iterator[FieldError]:
-    completions, parallelism = spec.get("completions"), spec.get("parallelism")
-    if completions is None:
-        yield required(f"{path}.completions", "when completion mode is Indexed")
-    if parallelism is not None and parallelism > _MANY:
-        text = f"must be less than or equal to {_MANY} when completion mode is Indexed"
-        yield invalid_value(f"{path}.parallelism", parallelism, text)
-    failed, per_index = spec.get("maxFailedIndexes"), spec.get("backoffLimitPerIndex")
-    if completions is not None and failed is not None and failed > completions:
-        text = "must be less than or equal to completions"
-        yield invalid_value(f"{path}.maxFailedIndexes", failed, text)
-    if failed is not None and failed > _MANY:
-        yield invalid_value(f"{path}.maxFailedIndexes", failed, f"must be less than or equal to {_MANY}")
-    if completions is not None and completions > _MANY and per_index is not None:
-        yield from _validate_large(path, spec)
-
-
-def _validate_large(path: str, spec: Object) -> Iterator[FieldError]:
-    failed, parallelism = spec.get("maxFailedIndexes"), spec.get("parallelism")
-    when = f"when completions are above {_MANY} and used with backoff limit per index"
-    if failed is None:
-        yield required(f"{path}.maxFailedIndexes", f"must be specified when completions is above {_MANY}")
-    for name, value in (("parallelism", parallelism), ("maxFailedIndexes", failed)):
-        if value is not None and value > _MOST_FAILED:
-            yield invalid_value(f"{path}.{name}", value, f"must be less than or equal to {_MOST_FAILED} {when}")
-
-
-def _validate_replacement(path: str, spec: Object) -> Iterator[FieldError]:
-    policy = spec.get("podReplacementPolicy")
-    if policy is None:
-        return
-    allowed = ("Failed",) if spec.get("podFailurePolicy") is not None else ("Failed", "TerminatingOrFailed")
-    if policy not in allowed:
-        yield unsupported(path, policy, allowed)
-
-
-def _validate_restart(path: str, spec: Object) -> Iterator[FieldError]:
-    policy = at(spec, "template", "spec", "restartPolicy") or ""
-    if policy in ("", "Always"):
-        yield required(path, 'valid values: "OnFailure", "Never"')
-    elif policy not in _ENDING:
-        yield unsupported(path, policy, _ENDING)
-    elif spec.get("podFailurePolicy") is not None and policy != "Never":
-        yield invalid_value(path, policy, 'only "Never" is supported when podFailurePolicy is specified')
+JOB_SPEC: Final = table(
+    *(row(name, must.be_nonnegative) for name in (*_COUNTS, "backoffLimitPerIndex", "maxFailedIndexes")),
+    row(
+        "backoffLimitPerIndex",
+        must.be_given("when maxFailedIndexes is specified", pointer=True),
+        when=fields.present("maxFailedIndexes"),
+    ),
+    row("managedBy", table(by(validate_domain_path), by(_validate_manager_length)), empty=True),
+    row("completionMode", must.be_one_of(*MODES), empty=True),
+    row("completions", must.be_given("when completion mode is Indexed", pointer=True), when=_INDEXED),
+    row(
+        "parallelism",
+        must.hold(
+            lambda count: count <= _MANY, f"must be less than or equal to {_MANY} when completion mode is Indexed"
+        ),
+        when=_INDEXED,
+    ),
+    row(
+        "maxFailedIndexes",
+        must.be_otherwise("must be less than or equal to completions"),
+        when=_fails_more_than_all,
+    ),
+    row("maxFailedIndexes", must.be_at_most(_MANY), when=_INDEXED),
+    row(
+        "maxFailedIndexes",
+        must.be_given(f"must be specified when completions is above {_MANY}", pointer=True),
+        when=_is_large,
+    ),
+    row("parallelism", _FEW_FAILED, when=_is_large),
+    row("maxFailedIndexes", _FEW_FAILED, when=_is_large),
+    row("backoffLimitPerIndex", must.be_otherwise("requires indexed completion mode"), when=_NOT_INDEXED),
+    row("maxFailedIndexes", must.be_otherwise("requires indexed completion mode"), when=_NOT_INDEXED),
+    row("", by(_validate_failure_policy), when=_WITH_FAILURE_POLICY),
+    row("", by(_validate_success_policy), when=fields.present("successPolicy")),
+    row("podReplacementPolicy", must.be_one_of("Failed"), when=_WITH_FAILURE_POLICY, empty=True),
+    row(
+        "podReplacementPolicy",
+        must.be_one_of("Failed", "TerminatingOrFailed"),
+        unless=_WITH_FAILURE_POLICY,
+        empty=True,
+    ),
+    row("template", by(validate_template), zero={}),
+    row(
+        _RESTART,
+        must.be_set('valid values: "OnFailure", "Never"'),
+        when=fields.equal(_RESTART, None, "", "Always"),
+        zero="",
+        empty=True,
+    ),
+    row(_RESTART, must.be_one_of("OnFailure", "Never"), unless=fields.equal(_RESTART, "Always")),
+    row(
+        _RESTART,
+        must.be_otherwise('only "Never" is supported when podFailurePolicy is specified'),
+        when=lambda spec: _WITH_FAILURE_POLICY(spec) and at(spec, *_RESTART.split(".")) == "OnFailure",
+    ),
+)
+"""All rows of the spec of a job, its selector left out."""
