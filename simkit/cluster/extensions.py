@@ -94,7 +94,7 @@ class Extensions:
         self.webhooks = webhooks or WebhookIndex(store, behaviour)
         self.proxy = proxy or ProxyIdentity()
         self.forwarder = ProxyHandler(behaviour, self.egress, lambda: self.proxy.made)
-        self._store = store
+        self._store, self._behaviour = store, behaviour
 
     @classmethod
     def of(cls, options: Options, store: ListWatcher, behaviour: ServedBehaviour, *, calls: bool = True) -> Extensions:
@@ -117,6 +117,7 @@ class Extensions:
     def conversions(self, name_source: NameSource) -> WebhookConverter:
         """The client of conversion webhooks."""
         return WebhookConverter(
+            self._behaviour,
             self.egress,
             lambda namespace, name: self._store.get(Key(_SERVICES, namespace, name)) is not None,
             name_source.uid,

@@ -102,7 +102,8 @@ class StatusError(Exception):
         self.code, self.reason, self.message = code, reason, message
         self.details = details
         self.metadata = metadata or {}
-        self.headers = tuple(headers)
+        again = (details or {}).get("retryAfterSeconds")
+        self.headers = (*headers, ("Retry-After", str(again))) if again else tuple(headers)
 
     def status(self) -> Draft:
         """The Status object, its fields in kube-apiserver's order."""
@@ -185,7 +186,7 @@ def already_exists(resource: GroupResource, name: str, *, generated: bool = Fals
         return StatusError(409, "AlreadyExists", message, details=_details(resource, name))
     message += ", the server was not able to generate a unique name for the object"
     details = _details(resource, name, retryAfterSeconds=1)
-    return StatusError(409, "AlreadyExists", message, details=details, headers=[("Retry-After", "1")])
+    return StatusError(409, "AlreadyExists", message, details=details)
 
 
 STALE = "the object has been modified; please apply your changes to the latest version and try again"
@@ -259,5 +260,4 @@ def future_revision(requested: int, current: int, *, again: int = 1) -> StatusEr
     if again:
         details["retryAfterSeconds"] = again
     message = f"Timeout: Too large resource version: {requested}, current: {current}"
-    headers = [("Retry-After", str(again))] if again else []
-    return StatusError(504, "Timeout", message, details=details, headers=headers)
+    return StatusError(504, "Timeout", message, details=details)

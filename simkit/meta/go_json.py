@@ -186,3 +186,25 @@ def _replaced(value: Any) -> Any:
     if isinstance(value, dict):
         return {_replaced(key): _replaced(item) for key, item in value.items()}
     return [_replaced(item) for item in value] if isinstance(value, list) else value
+
+
+_GO_HEADER: Final = (
+    'Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; '
+    'Kind string "json:\\"kind,omitempty\\"" }'
+)
+
+
+def header_error(value: Any) -> str:
+    """The reason why a decoded body has no valid apiVersion and kind; empty if it has."""
+    if value is None or isinstance(value, dict):
+        for name, field in (("apiVersion", "apiVersion"), ("kind", "kind")):
+            given = (value or {}).get(name)
+            if given is not None and not isinstance(given, str):
+                return (
+                    f"couldn't get version/kind; json parse error: json: cannot unmarshal {go_kind(given)} "
+                    f"into Go struct field .{field} of type string"
+                )
+        given = (value or {}).get("apiVersion") or ""
+        return f"unexpected GroupVersion string: {given}" if given.count("/") > 1 else ""
+    kind = go_kind(value)
+    return f"couldn't get version/kind; json parse error: json: cannot unmarshal {kind} into {_GO_HEADER}"

@@ -34,7 +34,9 @@ from simkit.meta.clock import SystemClock
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request
+from simkit.meta.names import GroupVersionKind
 from simkit.snapshot.load import load
+from tests.releases import BASE
 from tests.security.certificate_chains import same_name_chain
 from tests.security.prices import LINEAR, growth
 
@@ -71,12 +73,16 @@ def _identity(claims: Any) -> Identity:
     return ClaimMapping(ClaimSource("sub"), ClaimSource("groups", "oidc:"), extra=expressions).identity(claims)
 
 
+def _review(content: bytes) -> Any:
+    return review(BASE, content, GroupVersionKind("admission.k8s.io", "v1", "AdmissionReview"))
+
+
 READERS: dict[str, tuple[Callable[[Any], Any], Callable[[int], Any], int]] = {
     "bundle of certificates": (load_authorities, lambda n: _CHAIN * n, 100),
-    "answer, one text": (review, lambda n: _answer(b'{"patch":"' + b"a" * n + b'"}'), 1_000_000),
-    "answer, depth": (review, lambda n: _answer(b"[" * n), 100_000),
-    "answer, digits": (review, lambda n: _answer(b"1" * n), 100_000),
-    "answer, warnings": (review, lambda n: _answer(b'{"warnings":[' + b'"a",' * n + b'"a"]}'), 50_000),
+    "answer, one text": (_review, lambda n: _answer(b'{"patch":"' + b"a" * n + b'"}'), 1_000_000),
+    "answer, depth": (_review, lambda n: _answer(b"[" * n), 100_000),
+    "answer, digits": (_review, lambda n: _answer(b"1" * n), 100_000),
+    "answer, warnings": (_review, lambda n: _answer(b'{"warnings":[' + b'"a",' * n + b'"a"]}'), 50_000),
     "published keys": (read_key_set, _keys, 500),
     "published key, letters of a number": (read_key_set, lambda n: _jwk(n="A" * n), 1_000_000),
     "published key, its certificates": (read_key_set, lambda n: _jwk(n="AAAA", x5c=["AAAA"] * n), 100_000),

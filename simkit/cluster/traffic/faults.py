@@ -119,8 +119,7 @@ class FaultInjector:
         if fault.kind == "throttle":
             seconds = max(1, round(fault.seconds))
             told = "Too many requests, please try again later."
-            headers = [("Retry-After", str(seconds))]
-            raise StatusError(429, "TooManyRequests", told, details={"retryAfterSeconds": seconds}, headers=headers)
+            raise StatusError(429, "TooManyRequests", told, details={"retryAfterSeconds": seconds})
         if fault.kind == "error":
             raise StatusError(fault.status, "InternalError", "Internal error occurred: injected by a test")
         if fault.kind == "expired":

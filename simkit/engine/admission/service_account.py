@@ -181,7 +181,7 @@ class ServiceAccount(Handler, operations=WRITES, resources={PODS}):
         text = f"No API token found for service account {quoted(name_of(account))}, retry after the token is "
         text += "automatically created and added to the service account"
         details = {"name": "create pod", "kind": SERVICE_ACCOUNTS.resource, "retryAfterSeconds": 1}
-        raise StatusError(500, "ServerTimeout", text, details=details, headers=[("Retry-After", "1")])
+        raise StatusError(500, "ServerTimeout", text, details=details)
 
 
 def awaits_account(store: Reader, namespace: str) -> bool:

@@ -164,7 +164,7 @@ class MutatingAdmissionWebhook(_Webhooks):
         """The object after the webhook's patch, in its stored form; None if nothing changed. Raises 500."""
         if not answer.patch and answer.changed is None:
             return None
-        if attributes.object is None:
+        if attributes.object is None or attributes.operation == "CONNECT":
             text = f'admission webhook "{webhook.name}" attempted to modify the object, which is not supported for this'
             raise internal(f"{text} operation")
         before = self._reader.convert(attributes.object, matched)

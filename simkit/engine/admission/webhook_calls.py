@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -11,22 +10,33 @@ from typing import Any, Final
 import orjson
 
 from simkit.engine.admission.webhook_index import WebhookAccessor
-from simkit.engine.egress.policy import EgressPolicy, SkippedCall, Unreachable, WebhookFunction, parse_answer
-from simkit.engine.egress.webhook import BadReview, ResponseFields, address, check_types, post, review, with_status
+from simkit.engine.egress.policy import EgressPolicy, SkippedCall, Unreachable, WebhookFunction
+from simkit.engine.egress.webhook import (
+    VERSIONS,
+    BadReview,
+    ResponseFields,
+    address,
+    check_types,
+    post,
+    review,
+    with_status,
+)
 from simkit.logic.policy.attributes import AdmissionAttributes, ClusterReader
+from simkit.meta import go_json
 from simkit.meta.domain import api_group
-from simkit.meta.errors import StatusError, bad_request
+from simkit.meta.errors import StatusError, bad_request, internal
 from simkit.meta.fielderror import quoted
 from simkit.meta.foreign import ForeignFault, call_within, judged_review
-from simkit.meta.names import GroupResource
+from simkit.meta.go_json import go_kind
+from simkit.meta.names import GroupResource, GroupVersionKind
 from simkit.meta.objects import copied
 from simkit.schema.catalogue import Resource
+from simkit.schema.time_and_bytes import TextError, canonical_base64
 
 # The AdmissionReview for a webhook, and the meaning of its response.
 # Upstream: k8s.io/apiserver/pkg/admission/plugin/webhook/request/admissionreview.go, release 1.30.
 
 _GROUP: Final = api_group("admission")
-VERSIONS: Final = ("v1", "v1beta1")
 _KIND: Final = "AdmissionReview"
 _JSON_PATCH: Final = "JSONPatch"
 
@@ -92,9 +102,10 @@ def answer_of(review: Mapping[str, Any], uid: str, version: str, *, mutating: bo
     if version == "v1":
         _check(review, response, uid, mutating=mutating)
     status = response.get("status")
+    kind = response.get("patchType") or "" if version == "v1" else _JSON_PATCH
     return Answer(
         response.get("allowed") is True,
-        _patch(response.get("patch")) if mutating else (),
+        _patch(response.get("patch") or "", kind) if mutating else (),
         status if isinstance(status, Mapping) else None,
         [str(each) for each in response.get("warnings") or ()],
         {str(key): str(value) for key, value in (response.get("auditAnnotations") or {}).items()},
@@ -117,20 +128,31 @@ def _check(review: Mapping[str, Any], response: Mapping[str, Any], uid: str, *, 
         raise BadAnswer("webhook returned response.patch but not response.patchType")
     elif kind is not None and not patch:
         raise BadAnswer("webhook returned response.patchType but not response.patch")
-    elif kind is not None and kind != _JSON_PATCH:
-        raise BadAnswer(f"webhook returned invalid response.patchType of {quoted(kind)}")
+    elif kind == "":
+        raise BadAnswer('webhook returned invalid response.patchType of ""')
 
 
-def _patch(given: Any) -> Sequence[Any]:
+def _check_patch(found: Mapping[str, Any]) -> None:
+    """Raises BadReview for a patch that is not in base64."""
+    try:
+        canonical_base64((found.get("response") or {}).get("patch") or "")
+    except TextError as error:
+        raise BadReview(str(error)) from None
+
+
+def _patch(given: str, kind: str) -> Sequence[Any]:
+    """The operations in a patch. Raises 500, whatever the failure policy, and BadAnswer for a patch of another kind."""
     if not given:
         return ()
     try:
-        operations = parse_answer(base64.b64decode(given, validate=True))
-    except (binascii.Error, TypeError, ValueError) as error:
-        raise BadAnswer(f"the patch cannot be read: {error}") from None
-    if not isinstance(operations, list):
-        raise BadAnswer("the patch is no list of operations")
-    return operations
+        operations = go_json.read(base64.b64decode(given))
+    except go_json.Malformed as error:
+        raise internal(str(error)) from None
+    if not isinstance(operations, list | None):
+        raise internal(f"json: cannot unmarshal {go_kind(operations)} into Go value of type jsonpatch.Patch")
+    if operations and kind != _JSON_PATCH:
+        raise BadAnswer(f"unsupported patch type {quoted(kind)}")
+    return operations or ()
 
 
 def rejection(name: str, status: Mapping[str, Any] | None) -> StatusError:
@@ -203,8 +225,11 @@ class WebhookClient:
             raise CallFailed(hook, f"could not create admission objects: {error}", 400) from None
         body = encoded(request_of(attributes, matched, self._reader, uid), version)
         try:
-            found = review(post(self._gateway, hook.client, body, hook.seconds, self._is_service))
+            content = post(self._gateway, hook.client, body, hook.seconds, self._is_service)
+            behaviour = self._reader.catalogue.behaviour
+            found = review(behaviour, content, GroupVersionKind(_GROUP, version, _KIND))
             check_types(found, "AdmissionResponse", FIELDS)
+            _check_patch(found)
             found = with_status(found, "status")
         except Unreachable as error:
             raise CallFailed(hook, f"failed to call webhook: {error}", error.status or 500) from None

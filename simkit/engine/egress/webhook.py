@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import contextlib
 import json
 import posixpath
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,9 +15,15 @@ import orjson
 
 from simkit.engine.egress.policy import ConversionFunction, EgressPolicy, Peer, SkippedCall, Unreachable, parse_answer
 from simkit.kinds.apiextensions.definition import ConversionFailed, Definition, kind_text
+from simkit.language.yaml.complaints import BrokenText
+from simkit.language.yaml.small_files import value_of_bytes
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import EXTENSIONS_GROUP
+from simkit.meta.errors import scheme_name
+from simkit.meta.fielderror import quoted
 from simkit.meta.foreign import ForeignFault, call, judged_conversion
-from simkit.meta.go_json import go_kind
+from simkit.meta.go_json import go_kind, header_error
+from simkit.meta.names import GroupVersion, GroupVersionKind
 from simkit.meta.objects import Object, at, copied, name_of, namespace_of
 
 # Reviews posted to a webhook, by its URL or by its service.
@@ -40,6 +47,9 @@ _SAID: Final = {
     504: "the server was unable to return a response in the time allotted, but may still be processing the request",
 }
 
+VERSIONS: Final = ("v1", "v1beta1")
+"""The versions of reviews."""
+_LONGEST_YAML: Final = 8 * 1024
 IsService = Callable[[str, str], bool]
 """A predicate for the existence of a service, by namespace and name."""
 
@@ -53,6 +63,8 @@ def address(client: Mapping[str, Any]) -> str:
     'https://hook.ops.svc:443/convert'
     >>> address({"url": "https://127.0.0.1:9443//validate/"})
     'https://127.0.0.1:9443/validate'
+    >>> address({"url": "https://127.0.0.1:9443"})
+    'https://127.0.0.1:9443/'
     """
     service = client.get("service")
     if service is None:
@@ -63,11 +75,11 @@ def address(client: Mapping[str, Any]) -> str:
             return url
         return parts._replace(path=_clean(parts.path)).geturl()
     where = f"{service.get('name')}.{service.get('namespace')}.svc:{service.get('port') or 443}"
-    return f"https://{where}{_clean(service.get('path') or '').rstrip('/')}"
+    return f"https://{where}{_clean(service.get('path') or '')}"
 
 
 def _clean(path: str) -> str:
-    return posixpath.normpath("/" + path.lstrip("/")) if path else ""
+    return posixpath.normpath("/" + path.lstrip("/"))
 
 
 def post(egress: EgressPolicy, client: Mapping[str, Any], body: bytes, seconds: int, is_service: IsService) -> bytes:
@@ -103,6 +115,8 @@ def post(egress: EgressPolicy, client: Mapping[str, Any], body: bytes, seconds: 
         raise Unreachable(f'Post "{url}": {error}') from None
     if not 200 <= status < 300:
         raise Unreachable(_refused(status, content, media), status)
+    if not content:
+        raise Unreachable(f"0-length response with status code: {status} and content type: {media}")
     return content
 
 
@@ -131,15 +145,17 @@ def _decoded(text: str) -> bytes:
 def _refused(status: int, content: bytes, media: str) -> str:
     """The error that client-go makes of an unsuccessful response."""
     if media.partition(";")[0].strip() == "application/json":
-        try:
-            found = review(content)
-        except BadReview:
-            found = {}
-        if found.get("kind") == "Status" and found.get("message"):
-            return str(found["message"])
+        with contextlib.suppress(json.JSONDecodeError):
+            found = parse_answer(content)
+            if isinstance(found, dict) and found.get("kind") == "Status" and found.get("message"):
+                return str(found["message"])
     if status in _SAID:
         return _SAID[status]
     text = content.decode("utf-8", "replace").strip()[:2048] if media.startswith("text/") else ""
+    if status in (403, 415) or (status == 406 and text):
+        return text or "unknown"
+    if status == 406:
+        return "the server was unable to respond with a content type that the client supports"
     if status >= 500:
         return f'an error on the server ("{text or "unknown"}") has prevented the request from succeeding'
     return f"the server responded with the status code {status} but did not return more information"
@@ -149,20 +165,32 @@ class BadReview(Exception):
     """A response that is no review; the text is kube-apiserver's."""
 
 
-def review(content: bytes) -> Mapping[str, Any]:
-    """The review in a response. Raises BadReview."""
-    try:
-        found = parse_answer(content)
-    except json.JSONDecodeError as error:
-        raise BadReview(f"couldn't get version/kind; json parse error: {error}") from None
-    if not isinstance(found, dict):
-        raise BadReview(
-            "couldn't get version/kind; json parse error: json: cannot unmarshal into Go value of type struct"
-        )
-    for field, shown in (("kind", "Kind"), ("apiVersion", "apiVersion")):
-        if not found.get(field):
-            raise BadReview(f"Object '{shown}' is missing in '{content.decode(errors='replace').strip()}'")
+def review(behaviour: ServedBehaviour, content: bytes, wanted: GroupVersionKind) -> Mapping[str, Any]:
+    """The review in a response; one without kind and apiVersion counts as the wanted one. Raises BadReview."""
+    found = _value(content)
+    problem = header_error(found)
+    if problem:
+        raise BadReview(problem)
+    found = found or {}
+    given = GroupVersion.parse(found.get("apiVersion") or wanted.api_version)
+    kind = found.get("kind") or wanted.kind
+    if (given.group, kind) != (wanted.group, wanted.kind) or given.version not in VERSIONS:
+        scheme = scheme_name(behaviour, "pkg/util/webhook/client.go:71")
+        raise BadReview(f"no kind {quoted(kind)} is registered for version {quoted(given)} in scheme {scheme}")
+    if given.version != wanted.version:
+        raise BadReview(f"converting ({given.version}.{kind}) to ({wanted.version}.{kind}): unknown conversion")
     return found
+
+
+def _value(content: bytes) -> Any:
+    """The value of a JSON text, or of a short YAML text."""
+    try:
+        return parse_answer(content)
+    except json.JSONDecodeError as error:
+        if len(content) <= _LONGEST_YAML:
+            with contextlib.suppress(BrokenText):
+                return value_of_bytes(content)
+        raise BadReview(f"couldn't get version/kind; json parse error: {error}") from None
 
 
 ResponseFields = Mapping[str, tuple[type, str]]
@@ -245,7 +273,6 @@ def _wrong(given: Any, field: str, shown: str) -> str:
 # Conversion webhooks of custom resources, called over HTTPS, or a function in their place.
 # References: k8s.io/apiextensions-apiserver/pkg/apiserver/conversion/webhook_converter.go, release 1.30.
 
-VERSIONS: Final = ("v1", "v1beta1")
 SECONDS: Final = 30
 """The timeout of a conversion webhook, in seconds."""
 _FIELDS: Final[ResponseFields] = {
@@ -254,8 +281,6 @@ _FIELDS: Final[ResponseFields] = {
     "result": (dict, "v1.Status"),
 }
 _KIND: Final = "ConversionReview"
-_WHAT: Final = "conversion webhook for /, Kind="
-"""The text by which kube-apiserver names the objects: a list without a kind."""
 
 
 class WebhookConverter:
@@ -271,8 +296,10 @@ class WebhookConverter:
         Makes the uid of a review.
     """
 
-    def __init__(self, egress: EgressPolicy, is_service: IsService, uid: Callable[[], str]) -> None:
-        self._gateway, self._is_service, self._uid = egress, is_service, uid
+    def __init__(
+        self, behaviour: ServedBehaviour, egress: EgressPolicy, is_service: IsService, uid: Callable[[], str]
+    ) -> None:
+        self._behaviour, self._gateway, self._is_service, self._uid = behaviour, egress, is_service, uid
 
     def __call__(self, definition: Definition, objects: Sequence[Object], api_version: str) -> Sequence[Any] | None:
         """The objects from the webhook, unchecked; None if calls may not leave the process.
@@ -280,17 +307,14 @@ class WebhookConverter:
         Raises ConversionFailed where it cannot be called, answers something else than a review, or fails.
         """
         function = self._gateway.conversions.get(definition.name)
-        try:
-            if function is not None:
-                return _asked(function, objects, api_version)
-            conversion: Mapping[str, Any] = at(definition.spec, "conversion", "webhook") or {}
-            if not self._gateway.allowed:
-                target = address(conversion.get("clientConfig") or {})
-                self._gateway.note(SkippedCall("conversion", definition.name, target, _shown(objects, api_version)))
-                return None
-            return self._call(conversion, objects, api_version)
-        except ConversionFailed as error:
-            raise ConversionFailed(f"conversion for {kind_text(objects[0])} failed: {error}") from None
+        if function is not None:
+            return _asked(function, objects, api_version)
+        conversion: Mapping[str, Any] = at(definition.spec, "conversion", "webhook") or {}
+        if not self._gateway.allowed:
+            target = address(conversion.get("clientConfig") or {})
+            self._gateway.note(SkippedCall("conversion", definition.name, target, _shown(objects, api_version)))
+            return None
+        return self._call(conversion, objects, api_version)
 
     def _call(self, conversion: Mapping[str, Any], objects: Sequence[Object], api_version: str) -> Sequence[Any]:
         known = [name for name in conversion.get("conversionReviewVersions") or () if name in VERSIONS]
@@ -306,10 +330,11 @@ class WebhookConverter:
         )
         client = conversion.get("clientConfig") or {}
         try:
-            found = review(post(self._gateway, client, body, SECONDS, self._is_service))
+            wanted = GroupVersionKind(EXTENSIONS_GROUP, version, _KIND)
+            found = review(self._behaviour, post(self._gateway, client, body, SECONDS, self._is_service), wanted)
             answered = _objects(found, uid, version)
         except (Unreachable, BadReview) as error:
-            raise ConversionFailed(f"{_WHAT} failed: {error}") from None
+            raise ConversionFailed(f"conversion webhook for {kind_text(objects[0])} failed: {error}") from None
         for each in answered:
             _check_object(each)
         return answered
@@ -317,12 +342,6 @@ class WebhookConverter:
 
 def _objects(found: Mapping[str, Any], uid: str, version: str) -> Sequence[Any]:
     """The converted objects of a review. Raises BadReview if it is invalid or reports a failure."""
-    group, _, given = str(found["apiVersion"]).rpartition("/")
-    if (group, found["kind"]) != (EXTENSIONS_GROUP, _KIND) or given not in VERSIONS:
-        name = f'"{found["kind"]}" is registered for version "{found["apiVersion"]}"'
-        raise BadReview(f'no kind {name} in scheme "pkg/runtime/scheme.go:100"')
-    if given != version:
-        raise BadReview(f"converting ({given}.{_KIND}) to ({version}.{_KIND}): unknown conversion")
     check_types(found, "ConversionResponse", _FIELDS)
     found = with_status(found, "result")
     response: Mapping[str, Any] | None = found.get("response")
@@ -359,8 +378,8 @@ def _asked(function: ConversionFunction, objects: Sequence[Object], api_version:
         try:
             made = call("the function for it", function, copied(obj), api_version, judge=judged_conversion)
         except ForeignFault as fault:
-            raise ConversionFailed(str(fault)) from fault
+            raise ConversionFailed(f"conversion for {kind_text(obj)} failed: {fault}") from fault
         if isinstance(made, str):
-            raise ConversionFailed(f"{_WHAT} failed: {made}")
+            raise ConversionFailed(f"conversion webhook for {kind_text(obj)} failed: {made}")
         answered.append(copied(made))
     return answered

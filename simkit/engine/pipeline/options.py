@@ -150,9 +150,8 @@ def check_timeout(request: Request) -> None:
         raise bad_request(f"invalid timeout specified in the request URL - {error}") from None
 
 
-def delete_options(behaviour: ServedBehaviour, request: Request, body: Any) -> DeleteOptions:
-    """The options of a delete, from the decoded body if there is one, else from the query."""
-    options = body if isinstance(body, dict) else _query_delete_options(request)
+def delete_options(behaviour: ServedBehaviour, options: Mapping[str, Any]) -> DeleteOptions:
+    """The options of a delete. Raises 422."""
     preconditions = options.get("preconditions") or {}
     found = DeleteOptions(
         bool(options.get("dryRun")),
@@ -186,7 +185,8 @@ def _not_beside(options: Mapping[str, Any]) -> list[FieldError]:
     ]
 
 
-def _query_delete_options(request: Request) -> dict[str, Any]:
+def query_delete_options(request: Request) -> dict[str, Any]:
+    """The options of a delete without a body, from its query."""
     query = request.query
     if not query:
         return {}

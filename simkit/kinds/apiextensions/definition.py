@@ -300,8 +300,12 @@ class CustomVersion:
         return bool(obj.get("apiVersion") == self.api_version)
 
     def _original(self, stored: Object) -> CustomVersion:
-        """The version in which an object is stored; this one, if the definition no longer has it."""
-        return self.definition.version_of(stored) or self
+        """The version in which an object is stored. Raises the 500 of one that the definition no longer has."""
+        found = self.definition.version_of(stored)
+        if found is None:
+            told = f"request to convert CR from an invalid group/version: {stored.get('apiVersion')}"
+            raise unexplained(told)
+        return found
 
     def _closed(self, obj: Object) -> str:
         return (
@@ -375,35 +379,36 @@ def accept_converted(
     ConversionFailed
         For a wrong number of objects, and for one of another version, kind, name, namespace or uid.
     """
-    about = f"conversion for {kind_text(sent[0])} returned"
     if len(answered) != len(sent):
+        about = f"conversion webhook for {kind_text(sent[0])} returned"
         raise ConversionFailed(f"{about} {len(answered)} objects, expected {len(sent)}")
     found: list[Object] = []
-    for index, (original, converted) in enumerate(zip(sent, answered)):
+    for original, converted in zip(sent, answered):
+        about = f"conversion webhook for {kind_text(original)} returned invalid"
         problem = _difference(original, converted, api_version)
         if problem:
-            raise ConversionFailed(f"{about} invalid converted object at index {index}: {problem}")
+            raise ConversionFailed(f"{about} object{problem}")
         try:
             found.append(_restored(behaviour, original, converted))
         except ConversionFailed as error:
-            raise ConversionFailed(f"{about} invalid metadata in object at index {index}: {error}") from None
+            raise ConversionFailed(f"{about} metadata: {error}") from None
     return found
 
 
 def _difference(original: Object, converted: Any, api_version: str) -> str:
-    """The reason why an object does not match the request; empty if it does."""
+    """The reason why an object does not match the request, with what comes before it; empty if it does."""
     given = str(converted.get("apiVersion") or "")
     if given != api_version:
-        return f"invalid groupVersion (expected {api_version}, received {given})"
+        return f" at index 0: invalid groupVersion (expected {api_version}, received {given})"
     kinds = original.get("kind"), converted.get("kind") or ""
     if kinds[0] != kinds[1]:
-        return f"invalid kind (expected {kinds[0]}, received {kinds[1]})"
+        return f" at index 0: invalid kind (expected {kinds[0]}, received {kinds[1]})"
     noted = converted.get("metadata")
     noted = noted if isinstance(noted, Mapping) else {}
     for name, shown in _SAME:
         wanted, got = metadata(original).get(name) or "", noted.get(name) or ""
         if wanted != got:
-            return f"must have the same {shown}: {wanted} != {got}"
+            return f": must have the same {shown}: {wanted} != {got}"
     return ""
 
 

@@ -84,11 +84,10 @@ class AdmissionAttributes:
         found = {name: value for name, value in found.items() if value or name == "uid"}
         return found | {"dryRun": self.dry_run, "options": self.shown_options()}
 
-    def shown_options(self) -> dict[str, Any]:
-        """The options of the request with their kind."""
+    def shown_options(self) -> dict[str, Any] | None:
+        """The options of the request with their kind; None for a connection, whose options are its object."""
         kind = _OPTIONS.get(self.operation)
-        header = {"kind": kind, "apiVersion": f"{META_GROUP}/v1"} if kind else {}
-        return {**header, **self.options}
+        return {"kind": kind, "apiVersion": f"{META_GROUP}/v1", **self.options} if kind else None
 
 
 def _resource(gvr: GroupVersionResource) -> dict[str, str]:

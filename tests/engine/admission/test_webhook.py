@@ -6,6 +6,7 @@ import base64
 import json
 import socket
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -150,10 +151,29 @@ def test_a_patch_changes_what_is_stored(tmp_path: Path) -> None:
 
 _BROKEN = [
     (lambda body: b"<html>", "failed to call webhook: couldn't get version/kind; json parse error: "),
-    (lambda body: {}, "failed to call webhook: Object 'Kind' is missing in '{}'"),
+    (
+        lambda body: b"<html>",
+        "failed to call webhook: couldn't get version/kind; json parse error: json: cannot unmarshal st",
+    ),
+    (
+        lambda body: b"[]",
+        "failed to call webhook: couldn't get version/kind; json parse error: json: cannot unmarshal arr",
+    ),
+    (lambda body: b"", "failed to call webhook: 0-length response with status code: 200 and content type: application"),
+    (lambda body: {}, "received invalid webhook response: webhook response was absent"),
+    (lambda body: None, "received invalid webhook response: webhook response was absent"),
+    (
+        lambda body: {"response": review(body)["response"]},
+        "received invalid webhook response: expected webhook response",
+    ),
+    (
+        lambda body: {**review(body), "apiVersion": "admission.k8s.io/v1beta1"},
+        "failed to call webhook: converting (v1beta1",
+    ),
+    (lambda body: review(body, patch="!!"), "failed to call webhook: illegal base64 data at input byte 0"),
     (lambda body: {**review(body), "response": None}, "received invalid webhook response: webhook response was absent"),
     (lambda body: review(body, uid="x"), 'received invalid webhook response: expected response.uid="'),
-    (lambda body: {**review(body), "kind": "Pod"}, "received invalid webhook response: expected webhook response of"),
+    (lambda body: {**review(body), "kind": "Pod"}, 'failed to call webhook: no kind "Pod" is registered for version'),
     (lambda body: review(body, patch="W10="), "received invalid webhook response: validating webhook may not return"),
 ]
 
@@ -165,6 +185,91 @@ def test_answers_that_are_none_fail_the_write(tmp_path: Path, answer: Any, text:
         error = refusal(made(configuration(hook(service))), config_map())
     assert (error.code, error.reason) == (500, "InternalError")
     assert error.message.startswith(f'Internal error occurred: failed calling webhook "w.example.com": {text}')
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"op": "add"}', "json: cannot unmarshal object into Go value of type jsonpatch.Patch"),
+        ("x", "invalid character 'x' looking for beginning of value"),
+    ],
+)
+def test_a_patch_that_is_none_fails_whatever_the_policy(tmp_path: Path, text: str, message: str) -> None:
+    """The failure policy holds for the call, and the patch is read after it."""
+    fields = {"patchType": "JSONPatch", "patch": base64.b64encode(text.encode()).decode()}
+    with serving(tmp_path, lambda _, body: (200, review(body, **fields))) as service:
+        cluster = made(configuration(hook(service, failurePolicy="Ignore"), mutating=True))
+        error = refusal(cluster, config_map())
+    assert (error.code, error.message) == (500, f"Internal error occurred: {message}")
+
+
+def test_empty_patches_of_any_kind_change_nothing(tmp_path: Path) -> None:
+    """Null and a list without operations are no patch, and their kind does not matter."""
+    for text, kind in (("null", "JSONPatch"), ("[]", "Other")):
+        fields = {"patchType": kind, "patch": base64.b64encode(text.encode()).decode()}
+        with serving(tmp_path, partial(_with_fields, fields)) as service:
+            made(configuration(hook(service), mutating=True)).create(config_map())
+
+
+def _with_fields(fields: Mapping[str, Any], _: str, body: Any) -> tuple[int, Any]:
+    return 200, review(body, **fields)
+
+
+def refusing(cluster: Cluster) -> list[Any]:
+    """The requests that the function in the place of a webhook was asked about; it refuses all."""
+    asked: list[Any] = []
+
+    def refuse(request: Any) -> bool:
+        asked.append(request)
+        return False
+
+    cluster.webhook("w.example.com", refuse)
+    return asked
+
+
+def test_connections_are_reviewed_with_their_options() -> None:
+    """The object of such a review are the options of the connection, in their own kind; the request has none."""
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CONNECT"], "resources": ["pods/*", "nodes/proxy"]}
+    cluster = made(configuration(hook(rules=[rule])))
+    asked = refusing(cluster)
+    for path in (
+        "p/exec?command=ls&command=-l&stdin=1&tty=0",
+        "p/attach?container=c",
+        "p/portforward?ports=1,2",
+        "p/proxy/a/",
+    ):
+        cluster.perform(Request.of("GET", f"/api/v1/namespaces/default/pods/{path}"))
+    cluster.perform(Request.of("GET", "/api/v1/nodes/n/proxy"))
+    assert [(each["kind"]["kind"], each["options"], each["resource"]["resource"]) for each in asked] == [
+        ("PodExecOptions", None, "pods"),
+        ("PodAttachOptions", None, "pods"),
+        ("PodPortForwardOptions", None, "pods"),
+        ("PodProxyOptions", None, "pods"),
+        ("NodeProxyOptions", None, "nodes"),
+    ]
+    assert [{name: value for name, value in each["object"].items() if name != "apiVersion"} for each in asked] == [
+        {"kind": "PodExecOptions", "stdin": True, "command": ["ls", "-l"]},
+        {"kind": "PodAttachOptions", "container": "c"},
+        {"kind": "PodPortForwardOptions", "ports": [1, 2]},
+        {"kind": "PodProxyOptions", "path": "/a/"},
+        {"kind": "NodeProxyOptions"},
+    ]
+
+
+def test_deletions_are_reviewed_with_their_options() -> None:
+    """The options of a deletion come from its body or its query."""
+    cluster = made(configuration(hook(rules=[{**RULE, "operations": ["DELETE"]}])), config_map("a"))
+    asked = refusing(cluster)
+    path = "/api/v1/namespaces/default/configmaps/a"
+    cluster.perform(Request.of("DELETE", f"{path}?dryRun=All&propagationPolicy=Orphan"))
+    cluster.perform(Request.of("DELETE", path, {"gracePeriodSeconds": 3, "dryRun": []}))
+    cluster.perform(Request.of("DELETE", path))
+    header = {"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/v1"}
+    assert [each["options"] for each in asked] == [
+        {**header, "dryRun": ["All"], "propagationPolicy": "Orphan"},
+        {**header, "gracePeriodSeconds": 3},
+        header,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -240,7 +345,7 @@ def test_certificates_are_verified(tmp_path: Path) -> None:
         named = {"service": {"namespace": "ops", "name": "hook"}, "caBundle": trusting["clientConfig"]["caBundle"]}
         cluster = made(configuration(hook(clientConfig=named)))
         missing = refusal(cluster, config_map()).message
-        assert missing.endswith('Post "https://hook.ops.svc:443?timeout=2s": service "hook" not found')
+        assert missing.endswith('Post "https://hook.ops.svc:443/?timeout=2s": service "hook" not found')
         cluster.egress.services["ops/hook"] = service.url
         assert "tls: failed to verify certificate: x509: hostname mismatch" in refusal(cluster, config_map()).message
 

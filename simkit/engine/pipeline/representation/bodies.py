@@ -105,13 +105,8 @@ MOST_COLLECTIONS: Final = 200_000
 SHORT_YAML: Final = 8 * 1024
 """Bytes of a YAML body that is read in this process."""
 _PREVIEW: Final = 30
-_GO_HEADER: Final = (
-    'Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; '
-    'Kind string "json:\\"kind,omitempty\\"" }'
-)
-
-
 MalformedBody = go_json.Malformed
+header_error = go_json.header_error
 
 
 def media_type(request: Request) -> str:
@@ -185,22 +180,6 @@ def preview(body: bytes) -> str:
 def unrecognized(kind: str, why: str, body: bytes) -> StatusError:
     """400 for a body without a recognizable kind."""
     return bad_request(f"the object provided is unrecognized (must be of type {kind}): {why} ({preview(body)})")
-
-
-def header_error(value: Any) -> str:
-    """The reason why a decoded body has no valid apiVersion and kind; empty if it has."""
-    if value is None or isinstance(value, dict):
-        for name, field in (("apiVersion", "apiVersion"), ("kind", "kind")):
-            given = (value or {}).get(name)
-            if given is not None and not isinstance(given, str):
-                return (
-                    f"couldn't get version/kind; json parse error: json: cannot unmarshal {go_json.go_kind(given)} "
-                    f"into Go struct field .{field} of type string"
-                )
-        given = (value or {}).get("apiVersion") or ""
-        return f"unexpected GroupVersion string: {given}" if given.count("/") > 1 else ""
-    kind = go_json.go_kind(value)
-    return f"couldn't get version/kind; json parse error: json: cannot unmarshal {kind} into {_GO_HEADER}"
 
 
 def check_kind(catalogue: Catalogue, value: Any, body: bytes, group_version: GroupVersion, kind: str) -> None:

@@ -40,7 +40,7 @@ from simkit.meta.errors import StatusError, bad_request, forbidden, unexplained
 from simkit.meta.fielderror import quoted
 from simkit.meta.go_number import parse_uint
 from simkit.meta.message import DROPPED, Request, Response
-from simkit.meta.names import GroupResource, Key
+from simkit.meta.names import GroupResource, GroupVersionKind, Key
 from simkit.meta.objects import Object, at
 from simkit.seams import PodConnections, PortHandler
 
@@ -210,6 +210,8 @@ def _location(context: RequestContext, authority: str, value: str) -> str:
     return target._replace(scheme="", netloc="", path=path).geturl()
 
 
+_OPTIONS_OF: Final = {"exec": "Exec", "attach": "Attach", "portforward": "PortForward", "proxy": "Proxy"}
+"""The middle of the names of the kinds of options, such as PodExecOptions."""
 _STREAMS: Final = ("exec", "attach", "portforward")
 """Connections that require an upgrade."""
 
@@ -323,9 +325,29 @@ def _listener(engine: Engine, target: Target) -> PortHandler | None:
 
 
 def _admit(engine: Engine, context: RequestContext, scope: RequestScope) -> None:
-    connection_options(context.request, context.info.subresource)
+    """Ask admission about the options of the connection, which are the object of such a review."""
+    parsed = connection_options(context.request, context.info.subresource)
+    kind = GroupVersionKind("", "v1", f"{scope.resource.kind}{_OPTIONS_OF[context.info.subresource]}Options")
+    given = {name: value for name, value in parsed.items() if value}
+    options = {"kind": kind.kind, "apiVersion": kind.api_version, **_chosen(context), **given}
     admission = AdmissionBinding(engine, context, scope, dry_run=False, options={})
-    engine.admission.validate(admission.review("CONNECT", None, None))
+    engine.admission.validate(replace(admission.review("CONNECT", options, None), kind=kind))
+
+
+def _chosen(context: RequestContext) -> dict[str, Any]:
+    """The options in the path and query of a connection, without those that are off."""
+    subresource, request = context.info.subresource, context.request
+    if subresource == "proxy":
+        return {"path": _path(context)} if _path(context) else {}
+    if subresource == "portforward":
+        return {}
+    flags = [name for name in ("stdin", "stdout", "stderr", "tty") if is_true(request.query, name)]
+    chosen: dict[str, Any] = dict.fromkeys(flags, True)
+    if container := request.option("container"):
+        chosen["container"] = container
+    if subresource == "exec":
+        chosen["command"] = list(request.query.get("command", ())) or None
+    return chosen
 
 
 def _no_way_to(engine: Engine, target: Target) -> str:

@@ -272,10 +272,9 @@ def _after(eviction: _Eviction, budget: Object) -> dict[str, Any]:
 
 def _refused(cause: str, retry: int = 0) -> StatusError:
     details: dict[str, Any] = {"causes": [{"reason": "DisruptionBudget", "message": cause}]}
-    headers = [("Retry-After", str(retry))] if retry else []
     if retry:
         details["retryAfterSeconds"] = retry
-    return StatusError(429, "TooManyRequests", _REFUSED, details=details, headers=headers)
+    return StatusError(429, "TooManyRequests", _REFUSED, details=details)
 
 
 def _being_processed(budget: str) -> StatusError:

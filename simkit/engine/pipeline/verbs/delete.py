@@ -24,25 +24,24 @@ from simkit.meta.errors import StatusError, bad_request, scheme_name, unexplaine
 from simkit.meta.fielderror import quoted
 from simkit.meta.message import Response
 from simkit.meta.names import GroupVersion, GroupVersionKind, Key
+from simkit.meta.objects import Object
 from simkit.schema.decoding import DecodeError, decode
 from simkit.seams import Entry
 
 _OPTIONS: Final = GroupVersionKind("", "v1", "DeleteOptions")
+_HEADER: Final = ("kind", "apiVersion")
 _META_VERSION: Final = f"{META_GROUP}/v1"
 _PAGE: Final = 2**63 - 1
 """The default limit of a deletecollection. kube-apiserver lists in chunks here too, so that a resourceVersion is
 exact."""
 
 
-def options_of(engine: Engine, context: RequestContext) -> tuple[DeleteOptions, bool]:
-    """The options of a delete, and whether it asks not to orphan dependents."""
+def options_of(engine: Engine, context: RequestContext) -> tuple[DeleteOptions, Object]:
+    """The options of a delete, and the object that admission sees of them."""
     request = context.request
-    if not request.body:
-        options = opt.delete_options(engine.behaviour, request, None)
-        given = request.option("orphanDependents")
-        return options, "orphanDependents" in request.query and given.lower() in ("false", "0")
-    body = _checked(engine, _read(engine.behaviour, context))
-    return opt.delete_options(engine.behaviour, request, body), body.get("orphanDependents") is False
+    given = _checked(engine, _read(engine.behaviour, context)) if request.body else opt.query_delete_options(request)
+    shown = {name: value for name, value in given.items() if value not in (None, []) and name not in _HEADER}
+    return opt.delete_options(engine.behaviour, given), shown
 
 
 def _read(behaviour: ServedBehaviour, context: RequestContext) -> Any:
@@ -93,14 +92,14 @@ def _unreadable(behaviour: ServedBehaviour, message: str) -> StatusError:
 
 def delete_object(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
     """DELETE of an object: returns the object itself, or a Status if it is gone and the kind says so."""
-    options, cascades = options_of(engine, context)
+    options, shown = options_of(engine, context)
     key = scope.registry_scope.key(context.info.namespace, context.info.name)
     if options.unreadable:
         return delete_unreadable(engine, context, scope, key)
-    outcome = _delete(engine, context, scope, key, options)
+    outcome = _delete(engine, context, scope, key, options, shown)
     tells_object = not outcome.removed or scope.strategy.return_deleted_object
     if tells_object and not scope.strategy.tells_no_object(engine.behaviour):
-        status = 202 if not outcome.removed and cascades else 200
+        status = 202 if not outcome.removed and shown.get("orphanDependents") is False else 200
         return responses.object_response(
             scope, outcome.entry, context.output_media_type, status=status, now=engine.clock.now()
         )
@@ -119,10 +118,11 @@ def _delete(
     scope: RequestScope,
     key: Key,
     options: DeleteOptions,
+    shown: Object,
     *,
     collection: bool = False,
 ) -> Outcome:
-    admission = AdmissionBinding(engine, context, scope, options.dry_run, {})
+    admission = AdmissionBinding(engine, context, scope, options.dry_run, shown)
     _warn_of_orphans(context, scope, options)
     return engine.registry.delete(Deletion(scope.registry_scope, key, admission.validate_delete, options, collection))
 
@@ -144,7 +144,7 @@ def delete_collection(engine: Engine, context: RequestContext, scope: RequestSco
     """DELETE of a collection, or of a chunk of it; returns the list of its objects."""
     listing = opt.list_options(engine.behaviour, context.request, watch=False)
     chosen = selection(scope, listing)
-    options, _ = options_of(engine, context)
+    options, shown = options_of(engine, context)
     if options.unreadable:
         raise refuse_collection(engine.behaviour)
     if not listing.limit:
@@ -155,7 +155,7 @@ def delete_collection(engine: Engine, context: RequestContext, scope: RequestSco
     for entry in entries:
         check_deadline()
         try:
-            _delete(engine, context, scope, entry.key, options, collection=True)
+            _delete(engine, context, scope, entry.key, options, shown, collection=True)
         except StatusError as error:
             if error.code != 404:
                 raise

@@ -243,9 +243,9 @@ def stored_form(scope: RequestScope, value: Mapping[str, Any]) -> Draft:
 
     Owners of fields stay as they are: who may write them was found out before.
     """
-    if value.get("kind") != scope.resource.kind or value.get("apiVersion") != scope.resource.api_version:
-        shown = f"{value.get('apiVersion')}, Kind={value.get('kind')}"
-        raise internal(f"expected {scope.resource.gvk}, got {shown}")
+    given = value.get("apiVersion") or scope.resource.api_version, value.get("kind") or scope.resource.kind
+    if given != (scope.resource.api_version, scope.resource.kind):
+        raise internal(f"expected {scope.resource.gvk}, got {given[0]}, Kind={given[1]}")
     try:
         draft: Draft = dict(decode(scope.behaviour, value, scope.schema).object)
     except DecodeError as error:
