@@ -29,7 +29,7 @@ def questions() -> list[Question]:
 def method_of(question: Question) -> tuple[str, set[str]]:
     """The line of the method that asks a question, and the names that its annotations use."""
     function = _function(question)
-    arguments = _by_name(_without(function.args, question.given), question.by_name)
+    arguments = _optional_before(_without(function.args, question.given), compares=question.compares)
     returns = ast.unparse(function.returns) if function.returns else "None"
     line = f"def {function.name}(self, {ast.unparse(arguments)}) -> {returns}: ...".replace("self, )", "self)")
     nodes = (node for part in (arguments, function.returns) if part for node in ast.walk(part))
@@ -63,12 +63,16 @@ def _without(arguments: ast.arguments, given: Collection[str]) -> ast.arguments:
     )
 
 
-def _by_name(arguments: ast.arguments, names: Collection[str]) -> ast.arguments:
-    """The arguments, with some of the positional ones by name only."""
-    moved = [one for one in arguments.args if one.arg in names]
-    arguments.args = [one for one in arguments.args if one.arg not in names]
-    arguments.kwonlyargs = [*moved, *arguments.kwonlyargs]
-    arguments.kw_defaults = [*([None] * len(moved)), *arguments.kw_defaults]
+def _optional_before(arguments: ast.arguments, *, compares: bool) -> ast.arguments:
+    """The arguments of a comparison, with ``before`` by name and optional, since a trial knows it."""
+    if compares:
+        [before] = [one for one in arguments.args if one.arg == "before"]
+        arguments.args.remove(before)
+        before.annotation = (
+            ast.parse(f"{ast.unparse(before.annotation)} | None", mode="eval").body if before.annotation else None
+        )
+        arguments.kwonlyargs = [before, *arguments.kwonlyargs]
+        arguments.kw_defaults = [ast.Constant(None), *arguments.kw_defaults]
     return arguments
 
 

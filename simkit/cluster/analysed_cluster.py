@@ -6,9 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Self
 
+from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request, Response
-from simkit.seams.snapshot import Snapshot
+from simkit.seams.snapshot import Sandbox, Snapshot
 from simkit.snapshot.dump import Dump
 
 
@@ -26,6 +27,12 @@ class AnalysedCluster(ABC):
     @abstractmethod
     def snapshot(self) -> Snapshot:
         """The objects as they are now."""
+
+    def compared_with(self, before: Snapshot | Sandbox | None) -> Snapshot | Sandbox:
+        """What a comparison of the cluster is with: what is asked for. A trial also knows where it came from."""
+        if before is None:
+            raise SimkitError("say what to compare with, before=..., or ask a trial: cluster.what_if()")
+        return before
 
     @abstractmethod
     def fork(self, *, release: str | None = None) -> Self:

@@ -15,7 +15,7 @@ class AnalysisMethods(AnalysedCluster):
     who_can = Question("access.who_can")
     can = Question("access.can")
     permissions = Question("access.permissions")
-    compare = Question("access.compare", snapshot="after", by_name=("before",))
+    compare = Question("access.compare", snapshot="after", compares=True)
     check = Question("access.expectations", cluster="sandbox")
     access_matrix = Question("access.matrix")
 
@@ -37,12 +37,12 @@ class AnalysisMethods(AnalysedCluster):
     contradictions = Question("prove.policies", cluster="sandbox")
     implies = Question("prove.policies", cluster="sandbox")
     closing_policy = Question("prove.closing_policy", cluster="sandbox")
-    no_new_access = Question("prove.new_access", snapshot="", cluster="after", by_name=("before",))
+    no_new_access = Question("prove.new_access", snapshot="", cluster="after", compares=True)
 
     escalations = Question("escalation.find.queries", cluster="sandbox")
     next_steps = Question("escalation.find.queries", cluster="sandbox")
     blast_radius = Question("escalation.find.blast_radius")
-    compare_paths = Question("escalation.find.path_comparison", snapshot="after", by_name=("before",))
+    compare_paths = Question("escalation.find.path_comparison", snapshot="after", compares=True)
     risky_permissions = Question("escalation.prove.risky_permissions", cluster="sandbox")
     cut = Question("escalation.cut.minimum_cut", cluster="sandbox")
     remediation_plan = Question("plan.choice", cluster="sandbox")
@@ -51,7 +51,7 @@ class AnalysisMethods(AnalysedCluster):
 
     usage = Question("least_privilege.usage")
     unused_grants = Question("least_privilege.usage")
-    refused_requests = Question("least_privilege.usage", snapshot="after", by_name=("before",))
+    refused_requests = Question("least_privilege.usage", snapshot="after", compares=True)
     least_privilege = Question("least_privilege.proposal", cluster="sandbox")
 
     removal_report = Question("upgrade.removal_report", snapshot="", cluster="cluster")

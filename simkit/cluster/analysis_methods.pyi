@@ -78,7 +78,7 @@ class AnalysisMethods(AnalysedCluster, metaclass=ABCMeta):
     def compare(
         self,
         *,
-        before: Snapshot | Sandbox,
+        before: Snapshot | Sandbox | None = None,
         subject: Subject | str | Iterable[Subject | str] | None = None,
         namespace: str | None = None,
     ) -> pd.DataFrame: ...
@@ -159,7 +159,7 @@ class AnalysisMethods(AnalysedCluster, metaclass=ABCMeta):
         self, path: EscalationPath | Finding, *, audit_log: AuditLog | None = None, releases: Sequence[str] = ()
     ) -> ClosingPolicy: ...
     def no_new_access(
-        self, *, before: Snapshot | Sandbox, within_hops: int = 0, members: Members | None = None
+        self, *, before: Snapshot | Sandbox | None = None, within_hops: int = 0, members: Members | None = None
     ) -> ProofAnswer: ...
     def escalations(
         self,
@@ -180,7 +180,7 @@ class AnalysisMethods(AnalysedCluster, metaclass=ABCMeta):
     def compare_paths(
         self,
         *,
-        before: Snapshot | Sandbox,
+        before: Snapshot | Sandbox | None = None,
         goal: Goal | str | Iterable[Goal | str] = ("cluster-admin", "all secrets", "a node"),
         members: Members | None = None,
     ) -> pd.DataFrame: ...
@@ -221,7 +221,7 @@ class AnalysisMethods(AnalysedCluster, metaclass=ABCMeta):
     ) -> ManifestPlan: ...
     def usage(self, audit_log: AuditLog | Iterable[AccessRequest]) -> Usage: ...
     def unused_grants(self, used: Usage) -> pd.DataFrame: ...
-    def refused_requests(self, audit_log: AuditLog, *, before: Snapshot | Sandbox) -> pd.DataFrame: ...
+    def refused_requests(self, audit_log: AuditLog, *, before: Snapshot | Sandbox | None = None) -> pd.DataFrame: ...
     def least_privilege(
         self,
         audit_log: AuditLog,

@@ -27,14 +27,12 @@ class Question:
         The parameter that is the snapshot of the cluster; empty for none.
     cluster
         The parameter that is the cluster itself; empty for none.
-    by_name
-        Positional parameters of the function that the method takes by name only, since their order would be guessed.
+    compares
+        Whether the function compares the cluster with its parameter ``before``, which a trial knows by itself.
     """
 
-    def __init__(
-        self, module: str, *, snapshot: str = "snapshot", cluster: str = "", by_name: Collection[str] = ()
-    ) -> None:
-        self.module, self.snapshot, self.cluster, self.by_name = module, snapshot, cluster, by_name
+    def __init__(self, module: str, *, snapshot: str = "snapshot", cluster: str = "", compares: bool = False) -> None:
+        self.module, self.snapshot, self.cluster, self.compares = module, snapshot, cluster, compares
         self.name = ""
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -56,15 +54,17 @@ class Question:
 
         @functools.wraps(asked)
         def method(cluster: AnalysedCluster, /, *arguments: Any, **named: Any) -> Any:
+            if len(arguments) > len(own) and not takes_several:
+                signature.bind(cluster, *arguments, **named)  # tells what is wrong with them
+            if self.compares:
+                named["before"] = cluster.compared_with(named.get("before"))
             given: dict[str, Any] = {self.snapshot: cluster.snapshot()} if self.snapshot else {}
             given |= {self.cluster: cluster} if self.cluster else {}
             if takes_several:
                 return asked(*given.values(), *arguments, **named)
-            if len(arguments) > len(own):
-                signature.bind(cluster, *arguments, **named)  # tells what is wrong with them
             return asked(**given, **dict(zip(own, arguments, strict=False)), **named)
 
-        signature = _signature(asked, self.given, self.by_name)
+        signature = _signature(asked, self.given, compares=self.compares)
         takes_several = any(each.kind is each.VAR_POSITIONAL for each in signature.parameters.values())
         own = [
             each.name
@@ -78,11 +78,11 @@ class Question:
         return with_explained_calls(method, ARGUMENTS)
 
 
-def _signature(asked: Callable[..., Any], given: Collection[str], by_name: Collection[str]) -> inspect.Signature:
-    """The signature of the method: without what the cluster gives, and with ``self``."""
+def _signature(asked: Callable[..., Any], given: Collection[str], *, compares: bool) -> inspect.Signature:
+    """The signature of the method: without what the cluster gives, with ``self``, and ``before`` by name only."""
     whole = inspect.signature(asked)
     left = [
-        each.replace(kind=each.KEYWORD_ONLY) if each.name in by_name else each
+        each.replace(kind=each.KEYWORD_ONLY, default=None) if compares and each.name == "before" else each
         for each in whole.parameters.values()
         if each.name not in given
     ]

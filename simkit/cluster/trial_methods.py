@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
 from simkit.cluster.analysis_methods import AnalysisMethods
@@ -10,12 +10,6 @@ from simkit.logic.rbac.binding import CLUSTER_ROLE_BINDINGS, ROLE_BINDINGS, Bind
 from simkit.meta.errors import SimkitError
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from simkit.analysis.audit_log.events import AuditLog
-    from simkit.analysis.escalation.find.goal import Goal
-    from simkit.analysis.prove.answer import ProofAnswer
-    from simkit.analysis.rbac.subject import Members
     from simkit.cluster.cluster import Cluster
     from simkit.logic.rbac.binding import Subject
     from simkit.seams.snapshot import Sandbox, Snapshot
@@ -25,11 +19,16 @@ class TrialMethods(AnalysisMethods):
     """The part of ``Trial`` that tells what its changes did."""
 
     before: Cluster
-    """The original cluster, with which ``compare`` and ``compare_paths`` compare."""
+    """The original cluster, with which its comparisons compare the trial, after its controllers have settled."""
 
     if TYPE_CHECKING:  # the cluster has it
 
         def settle(self) -> int: ...
+
+    def compared_with(self, before: Snapshot | Sandbox | None) -> Snapshot | Sandbox:
+        """What the trial is compared with, after its controllers have settled: by default what it came from."""
+        self.settle()
+        return before or self.before
 
     def remove_subject(self, subject: Subject | str) -> Sequence[str]:
         """Take a subject out of all bindings, as when somebody leaves; a binding of nobody else is deleted.
@@ -77,89 +76,3 @@ class TrialMethods(AnalysisMethods):
         if not named:
             raise SimkitError(f"no binding names {text_of(parse_subject(subject))}")
         return named
-
-    def compare(
-        self,
-        *,
-        before: Snapshot | Sandbox | None = None,
-        subject: Subject | str | Iterable[Subject | str] | None = None,
-        namespace: str | None = None,
-    ) -> pd.DataFrame:
-        """The access that subjects gained and lost by the change, after the controllers have settled.
-
-        Parameters
-        ----------
-        before
-            What to compare with; None: the cluster that the trial came from.
-        subject, namespace
-            As of ``Cluster.compare``.
-
-        Returns
-        -------
-        DataFrame
-            As of ``Cluster.compare``.
-        """
-        self.settle()
-        return super().compare(before=before or self.before, subject=subject, namespace=namespace)
-
-    def refused_requests(self, audit_log: AuditLog, *, before: Snapshot | Sandbox | None = None) -> pd.DataFrame:
-        """The requests of an audit log that the change refuses, after the controllers have settled.
-
-        Parameters
-        ----------
-        audit_log
-            What was asked: see ``read_access_requests``.
-        before
-            What to compare with; None: the cluster that the trial came from.
-
-        Returns
-        -------
-        DataFrame
-            As of ``Cluster.refused_requests``.
-        """
-        self.settle()
-        return super().refused_requests(audit_log, before=before or self.before)
-
-    def no_new_access(
-        self, *, before: Snapshot | Sandbox | None = None, within_hops: int = 0, members: Members | None = None
-    ) -> ProofAnswer:
-        """The proof that the change allows nothing new, or the new requests, after the controllers have settled.
-
-        Parameters
-        ----------
-        before
-            What to compare with; None: the cluster that the trial came from.
-        within_hops, members
-            As of ``Cluster.no_new_access``.
-
-        Returns
-        -------
-        ProofAnswer
-            As of ``Cluster.no_new_access``.
-        """
-        self.settle()
-        return super().no_new_access(before=before or self.before, within_hops=within_hops, members=members)
-
-    def compare_paths(
-        self,
-        *,
-        before: Snapshot | Sandbox | None = None,
-        goal: Goal | str | Iterable[Goal | str] = ("cluster-admin", "all secrets", "a node"),
-        members: Members | None = None,
-    ) -> pd.DataFrame:
-        """The escalation paths that the change opens and closes, after the controllers have settled.
-
-        Parameters
-        ----------
-        before
-            What to compare with; None: the cluster that the trial came from.
-        goal, members
-            As of ``Cluster.compare_paths``.
-
-        Returns
-        -------
-        DataFrame
-            As of ``Cluster.compare_paths``.
-        """
-        self.settle()
-        return super().compare_paths(before=before or self.before, goal=goal, members=members)

@@ -51,7 +51,7 @@ def test_both_say_the_same(question: Question) -> None:
     """Names, kinds, defaults and types of the parameters, the answer and the docstring are the function's."""
     function, method = getattr(analysis, question.name), getattr(AnalysisMethods, question.name)
     theirs = [
-        one.replace(kind=one.KEYWORD_ONLY) if one.name in question.by_name else one
+        one.replace(kind=one.KEYWORD_ONLY, default=None) if question.compares and one.name == "before" else one
         for one in inspect.signature(function).parameters.values()
         if one.name not in question.given
     ]
