@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-import orjson
-
 from simkit.cluster.object_methods import ObjectMethods
 from simkit.meta.clock import timestamp
-from simkit.meta.domain import api_group, label
-from simkit.meta.errors import StatusError
-from simkit.meta.objects import at, name_of
+from simkit.meta.domain import api_group
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from simkit.cluster.traffic.faults import Fault, FaultInjector
+    from simkit.cluster.traffic.faults import Fault
     from simkit.cluster.traffic.recorded_requests import RecordedRequests
 
 _THIEF: Final = "simkit-another-leader"
-_RECORD: Final = label("leader", "control-plane.alpha")
-"""The annotation in which clients kept the holder of a lock before there were Leases."""
 
 
 class TrafficMethods(ObjectMethods):
@@ -37,7 +31,8 @@ class TrafficMethods(ObjectMethods):
 
     def faults(
         self,
-        *faults: Fault | str,
+        kind: str,
+        *,
         seed: int = 0,
         verbs: Collection[str] | None = None,
         resources: Collection[str] | None = None,
@@ -49,18 +44,19 @@ class TrafficMethods(ObjectMethods):
         seconds: float = 1.0,
         spread: float = 0.0,
         revisions: int = 10,
-    ) -> AbstractContextManager[FaultInjector]:
+    ) -> AbstractContextManager[Fault]:
         """Make requests of clients fail, or answer them late, as long as the context lasts.
 
         Parameters
         ----------
-        faults
-            ``Fault`` objects, or their kinds: ``conflict``, ``throttle``, ``error``, ``expired``, ``drop``, ``stall``,
-            ``slow`` and ``stale``.
+        kind
+            ``conflict`` (409), ``throttle`` (429 with Retry-After), ``error`` (500, or ``status``), ``expired`` (410, of
+            lists and watches), ``drop`` (the connection ends), ``stall`` (a watch that says nothing any more), ``slow``
+            (``seconds`` of delay) or ``stale`` (a read of what was true ``revisions`` ago).
         seed
             Makes chance repeat.
         verbs, resources, namespaces, users
-            Which requests fail, for faults that are given as texts; None: all. The parameters below are for these too.
+            Which requests fail; None: all.
         probability
             The share of these requests that fails, from 0 to 1.
         times
@@ -74,26 +70,26 @@ class TrafficMethods(ObjectMethods):
 
         Returns
         -------
-        A context manager that gives the injector: its ``faults``, and how often each was met.
+        A context manager that gives the fault: its ``met`` are the paths of the requests that met it. Of several that
+        concern a request, the latest comes first.
 
         Examples
         --------
         >>> from simkit import Cluster
         >>> cluster = Cluster(seed=1)
         >>> with cluster.faults("conflict", resources=["configmaps"], times=1) as met:
-        ...     len(met.faults)
-        1
+        ...     len(met.met)
+        0
         """
+        from random import Random
+
         from simkit.cluster.traffic.faults import Fault
         from simkit.cluster.traffic.traffic import Traffic
 
-        def fault(kind: str) -> Fault:
-            return Fault(
-                kind, verbs, resources, namespaces, users, probability, times, status, seconds, spread, revisions
-            )
-
-        made = tuple(fault(each) if isinstance(each, str) else each for each in faults)
-        return Traffic.of(self._control_plane.engine).faults(made, seed)
+        engine = self._control_plane.engine
+        meant = (verbs, resources, namespaces, users)
+        fault = Fault(engine.clock, kind, *meant, probability, times, status, seconds, spread, revisions, Random(seed))
+        return Traffic.of(engine).meeting(fault)
 
     @contextmanager
     def webhook_down(self, name: str) -> Iterator[None]:
@@ -130,8 +126,7 @@ class TrafficMethods(ObjectMethods):
         Parameters
         ----------
         name, namespace
-            The name and namespace of the Lease; where there is none, of a ConfigMap or Endpoints whose annotation
-            ``control-plane.alpha.kubernetes.io/leader`` is the lock, as in older clients.
+            The name and namespace of the Lease.
 
         Raises
         ------
@@ -139,27 +134,7 @@ class TrafficMethods(ObjectMethods):
             404 if there is none.
         """
         now = timestamp(self._control_plane.clock.now()).removesuffix("Z") + ".000000Z"
-        taken = {"holderIdentity": _THIEF, "acquireTime": now, "renewTime": now}
-        try:
-            lease = self.get(f"leases.{api_group('coordination')}", name, namespace)
-        except StatusError as error:
-            if error.code != 404 or not self._take_record(name, namespace, taken):
-                raise
-            return
-        spec = {**(lease.get("spec") or {}), **taken}
+        lease = self.get(f"leases.{api_group('coordination')}", name, namespace)
+        spec = {**(lease.get("spec") or {}), "holderIdentity": _THIEF, "acquireTime": now, "renewTime": now}
         spec["leaseTransitions"] = int(spec.get("leaseTransitions") or 0) + 1
         self.apply({**lease, "spec": spec})
-
-    def _take_record(self, name: str, namespace: str, taken: Mapping[str, str]) -> bool:
-        """Put another holder into the annotations that are locks. Gives back whether there is one."""
-        locks = [
-            each
-            for resource in ("configmaps", "endpoints")
-            for each in self.list(resource, namespace)
-            if name_of(each) == name and at(each, "metadata", "annotations", _RECORD)
-        ]
-        for lock in locks:
-            annotations = lock["metadata"]["annotations"]
-            record = orjson.dumps({**orjson.loads(annotations[_RECORD]), **taken}).decode()
-            self.apply({**lock, "metadata": {**lock["metadata"], "annotations": {**annotations, _RECORD: record}}})
-        return bool(locks)

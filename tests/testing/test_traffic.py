@@ -6,7 +6,6 @@ import time
 import urllib.error
 from pathlib import Path
 
-import orjson
 import pytest
 
 import simkit
@@ -158,19 +157,6 @@ def test_webhooks_and_leaders(cluster: simkit.Cluster) -> None:
                     "spec": {"holderIdentity": "me", "leaseDurationSeconds": 15}})  # fmt: skip
     cluster.take_lease("leader")
     assert cluster.get("lease", "leader")["spec"]["holderIdentity"] != "me"
-
-
-def test_leaders_whose_lock_is_an_annotation(cluster: simkit.Cluster) -> None:
-    """Older clients keep the holder in a config map; the rest of the record stays. Without a lock it is a 404."""
-    record = "control-plane.alpha.kubernetes.io/leader"
-    held = '{"holderIdentity": "me", "leaseDurationSeconds": "15", "renewTime": "2026-01-01 00:00:00"}'
-    cluster.create({**SETTINGS, "metadata": {"name": "leader", "annotations": {record: held}}})
-    cluster.take_lease("leader")
-    found = orjson.loads(cluster.get("configmap", "leader")["metadata"]["annotations"][record])
-    assert (found["holderIdentity"] != "me", found["leaseDurationSeconds"]) == (True, "15")
-    cluster.create({**SETTINGS, "metadata": {"name": "no-lock"}})
-    with pytest.raises(StatusError, match="not found"):
-        cluster.take_lease("no-lock")
 
 
 def test_faults_over_http(cluster: simkit.Cluster, tmp_path: Path) -> None:

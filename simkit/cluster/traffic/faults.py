@@ -1,13 +1,13 @@
 """Faults that clients meet: refusals, dropped and stalled connections, late and stale answers.
 
-Which requests meet them is said by rules, and how often by chance from a seed.
+Which requests meet one is said by a rule, and how often by chance from a seed.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any, Final
 
@@ -28,38 +28,30 @@ _CONFLICT: Final = (
     "version and try again"
 )
 _LEASES: Final = GroupResource(api_group("coordination"), "leases")
+KINDS: Final = ("conflict", "throttle", "error", "expired", "drop", "stall", "slow", "stale")
+_APPLIES: Final = {"conflict": ("create", "update", "patch", "delete"), "expired": ("list", "watch"),
+                   "stall": ("watch",), "stale": _READING}  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Fault:
-    """One rule: what happens to which requests.
+    """What happens to which requests, and which have met it: see ``Cluster.faults``."""
 
-    Attributes
-    ----------
-    kind
-        ``conflict`` (409), ``throttle`` (429 with Retry-After), ``error`` (500, or ``status``), ``expired`` (410, on
-        lists and watches), ``drop`` (the connection ends), ``stall`` (a watch that says nothing any more), ``slow``
-        (``seconds`` of delay) or ``stale`` (a read of what was true ``revisions`` ago).
-    verbs, resources, namespaces, users
-        The requests that are meant; None: all.
-    probability
-        How many of them meet it, from 0 to 1.
-    times
-        How many meet it at most; None: without end.
-    """
-
+    clock: Clock
     kind: str
-    verbs: Collection[str] | None = None
-    resources: Collection[str] | None = None
-    namespaces: Collection[str] | None = None
-    users: Collection[str] | None = None
-    probability: float = 1.0
-    times: int | None = None
-    status: int = 500
-    seconds: float = 1.0
-    spread: float = 0.0
-    """Up to how many seconds more a slow answer takes, evenly distributed."""
-    revisions: int = 10
+    verbs: Collection[str] | None
+    resources: Collection[str] | None
+    namespaces: Collection[str] | None
+    users: Collection[str] | None
+    probability: float
+    times: int | None
+    status: int
+    seconds: float
+    spread: float
+    revisions: int
+    random: Random
+    met: list[str] = field(default_factory=list)
+    """The paths of the requests that met it."""
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -78,69 +70,43 @@ class Fault:
             and info.verb in _APPLIES.get(self.kind, (info.verb,))
         )
 
-
-KINDS: Final = ("conflict", "throttle", "error", "expired", "drop", "stall", "slow", "stale")
-_APPLIES: Final = {"conflict": ("create", "update", "patch", "delete"), "expired": ("list", "watch"),
-                   "stall": ("watch",), "stale": _READING}  # fmt: skip
-
-
-class FaultInjector:
-    """Carries out faults, the first rule that concerns a request first."""
-
-    def __init__(self, faults: Collection[Fault], clock: Clock, seed: int = 0) -> None:
-        self.faults, self._clock, self._random = tuple(faults), clock, Random(seed)
-        self.met: list[tuple[Fault, str]] = []
-        """The faults that requests met, with the paths of the requests."""
-        self._counts = [0] * len(self.faults)
-
     def before(self, engine: Any, context: RequestContext) -> Response | None:
-        """The answer of a fault, None where there is none. Raises StatusError."""
-        for number, fault in enumerate(self.faults):
-            if self._happens(number, fault, context):
-                self.met.append((fault, context.request.path))
-                answer = self._carry_out(fault, engine, context)
-                if answer is not None:
-                    return answer
-        return None
+        """The answer to a request that meets it, None where there is none. Raises StatusError."""
+        if not self.concerns(context) or (self.times is not None and len(self.met) >= self.times):
+            return None
+        if self.random.random() >= self.probability:
+            return None
+        self.met.append(context.request.path)
+        return self._carry_out(engine, context)
 
-    def _happens(self, number: int, fault: Fault, context: RequestContext) -> bool:
-        if not fault.concerns(context) or (fault.times is not None and self._counts[number] >= fault.times):
-            return False
-        if self._random.random() >= fault.probability:
-            return False
-        self._counts[number] += 1
-        return True
-
-    def _carry_out(self, fault: Fault, engine: Any, context: RequestContext) -> Response | None:
+    def _carry_out(self, engine: Any, context: RequestContext) -> Response | None:
         info = context.info
-        if fault.kind == "conflict":
+        if self.kind == "conflict":
             group = f".{info.group}" if info.group else ""
             raise StatusError(409, "Conflict", _CONFLICT.format(f"{info.resource}{group}", info.name))
-        if fault.kind == "throttle":
-            seconds = max(1, round(fault.seconds))
+        if self.kind == "throttle":
+            seconds = max(1, round(self.seconds))
             told = "Too many requests, please try again later."
             raise StatusError(429, "TooManyRequests", told, details={"retryAfterSeconds": seconds})
-        if fault.kind == "error":
-            raise StatusError(fault.status, "InternalError", "Internal error occurred: injected by a test")
-        if fault.kind == "expired":
+        if self.kind == "error":
+            raise StatusError(self.status, "InternalError", "Internal error occurred: injected by a test")
+        if self.kind == "expired":
             raise StatusError(410, "Expired", "The resourceVersion for the provided watch is too old.")
-        if fault.kind == "drop":
+        if self.kind == "drop":
             return Response(DROPPED)
-        if fault.kind == "slow":
-            self._wait(fault.seconds + self._random.random() * fault.spread)
-        return _stale(fault, engine, context) if fault.kind == "stale" else None
+        if self.kind == "slow":
+            self._wait(self.seconds + self.random.random() * self.spread)
+        return _stale(self, engine, context) if self.kind == "stale" else None
 
     def _wait(self, seconds: float) -> None:
-        if isinstance(self._clock, SimulatedClock):
-            self._clock.advance(seconds)
+        if isinstance(self.clock, SimulatedClock):
+            self.clock.advance(seconds)
         else:
             time.sleep(seconds)
 
     def stalls(self, context: RequestContext) -> bool:
         """True if a watch that was opened stays silent."""
-        return any(
-            fault.kind == "stall" and path == context.request.path for fault, path in self.met[-len(self.faults) :]
-        )
+        return self.kind == "stall" and self.met[-1:] == [context.request.path]
 
 
 def _stale(fault: Fault, engine: Any, context: RequestContext) -> Response | None:
