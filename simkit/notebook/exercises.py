@@ -10,7 +10,6 @@ from simkit.meta.visible_text import html_text
 from simkit.notebook.access_checks import AccessCheck, must, must_not
 from simkit.notebook.answer_change import as_it_is, carry_out, removed_by
 from simkit.notebook.answer_effects import access_beyond, objects_beyond
-from simkit.notebook.answer_form import in_plain_form
 from simkit.notebook.answer_grants import named_by_answer
 from simkit.notebook.answer_shape import SHAPES, Shape, is_empty, misfit, unknown_keys
 from simkit.notebook.attempt import Attempt
@@ -93,12 +92,6 @@ class Exercise:
     def check(self, answer: Any) -> Verdict:
         """The verdict on an answer. Answers that are refused, cannot be read or raise errors are wrong."""
         shape = self.shape or ("manifest" if self.carry_out is None else None)
-        plain = run_learner_code(lambda: in_plain_form(answer, shape))
-        if plain.errors:
-            return _wrong(plain.title, *plain.errors)
-        return self._verdict(plain.value, shape)
-
-    def _verdict(self, answer: Any, shape: Shape | None) -> Verdict:
         if is_empty(answer):
             return _wrong("the answer is empty", self.task, *([f"write {SHAPES[shape][1]}"] if shape else []))
         wrong_shape = misfit(answer, shape)
@@ -210,10 +203,6 @@ class Guess:
 
     def check(self, answer: object) -> Verdict:
         """The verdict on a word, or a set of words; other values are taken as their text."""
-        plain = run_learner_code(lambda: in_plain_form(answer, "words"))
-        return _wrong(plain.title, *plain.errors) if plain.errors else self._verdict(plain.value)
-
-    def _verdict(self, answer: object) -> Verdict:
         if answer is None or answer is ...:
             return _wrong("the answer is empty", self.task, f"write {SHAPES['words'][1]}")
         wrong_shape = misfit(answer, "words")

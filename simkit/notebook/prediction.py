@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from simkit.meta.visible_text import html_text
-from simkit.notebook.answer_form import in_plain_form, plain_value
 from simkit.notebook.answer_shape import shown, unknown_keys
 from simkit.notebook.learner_code import run_learner_code
 from simkit.notebook.verdict import Note, Verdict
@@ -53,7 +52,6 @@ class Prediction:
     def check(self, answer: object) -> Verdict:
         """The verdict on predictions by case. Cases without a prediction are open; unknown names are told."""
         actual = self.ask(self.cluster.fork())
-        answer = in_plain_form(answer, "dictionary")
         if not isinstance(answer, Mapping):
             wanted = ", ".join(map(repr, actual))
             return Verdict(
@@ -70,7 +68,6 @@ class Prediction:
         return Verdict((*([Note(False, *unknown)] if unknown else []), *notes))
 
     def _note(self, case: str, said: object, outcome: object) -> Note:
-        said = plain_value(said)
         if isinstance(said, bool) is isinstance(outcome, bool) and said == outcome:
             return Note(True, f"{case}: {outcome!r}")
         if said is None or said is ...:

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
 import re
-import signal
-from contextlib import suppress
 from http import HTTPStatus
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
-import yaml
 
 import simkit
 from simkit.notebook import Exercise, Guess, Prediction, Verdict, as_it_is, must, must_not
-from simkit.notebook.learner_code import run_learner_code
 from tests.analysis.worlds import account, binding, namespace, role, rule
-
-pytestmark = pytest.mark.timeout(0)
-"""The limit of a test is a timer, and answers are not limited while another timer runs."""
 
 ATTEMPTS = [
     must("user:ann", "list", "pods", namespace="shop", hint="think of list"),
@@ -227,31 +218,6 @@ def test_an_asynchronous_answer_is_told(exercise: Exercise) -> None:
     assert "write def without async" in str(exercise.check(answer))
 
 
-def test_an_answer_that_does_not_end_is_stopped(exercise: Exercise) -> None:
-    """It is told with the line that ran, also if it catches every exception, and the timer is off afterwards."""
-
-    def answer(trial: simkit.Cluster) -> None:
-        while True:
-            with suppress(Exception):
-                trial.list("pods")
-
-    outcome = run_learner_code(lambda: answer(exercise.cluster.fork()), seconds=0.2)
-    assert outcome.title == "the answer still ran after 0.2 seconds, and was stopped"
-    assert outcome.errors[-1].startswith("does each loop come to an end?")
-    assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
-    assert run_learner_code(lambda: 1).value == 1
-
-
-def test_the_timer_of_somebody_else_goes_on() -> None:
-    """A call is not limited while another timer runs, which could not ring otherwise."""
-    signal.setitimer(signal.ITIMER_REAL, 1000)
-    try:
-        assert run_learner_code(lambda: 1, seconds=0.1).value == 1
-        assert signal.getitimer(signal.ITIMER_REAL)[0] > 0
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-
-
 def test_an_interrupted_answer_is_told(exercise: Exercise) -> None:
     """A learner who interrupts the kernel reads where the answer was."""
 
@@ -375,25 +341,10 @@ def test_a_cluster_that_is_right_already_is_told(cluster: simkit.Cluster) -> Non
     assert Exercise(start, "task", ATTEMPTS, carry_out=as_it_is).check("anything"), "the checks look at the answer"
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        tuple(ANSWER),
-        iter(ANSWER),
-        [yaml.safe_dump(each) for each in ANSWER],
-        {yaml.safe_dump(each) for each in ANSWER},
-        yaml.safe_dump_all(ANSWER).encode(),
-        {"apiVersion": "v1", "kind": "List", "items": ANSWER},
-    ],
-)
+@pytest.mark.parametrize("answer", [tuple(ANSWER), {"apiVersion": "v1", "kind": "List", "items": ANSWER}])
 def test_manifests_have_many_forms(exercise: Exercise, answer: object) -> None:
     """What says the same is as right."""
     assert exercise.check(answer)
-
-
-def test_an_iterator_without_end_is_told(exercise: Exercise) -> None:
-    """It is read for a while."""
-    assert "the answer has more than 10,000 entries" in str(exercise.check(itertools.count()))
 
 
 def test_what_has_no_signature_is_called(exercise: Exercise) -> None:
@@ -401,11 +352,9 @@ def test_what_has_no_signature_is_called(exercise: Exercise) -> None:
     assert "the answer stopped with an error" in str(exercise.check(int))
 
 
-def test_predictions_of_other_libraries(cluster: simkit.Cluster) -> None:
-    """Series and NumPy's truth values are as good as Python's; a word in capitals is told."""
+def test_a_prediction_in_another_form_is_told(cluster: simkit.Cluster) -> None:
+    """A word in capitals, and a list."""
     outcomes = {"a": True, "b": 2, "c": "stored"}
     prediction = Prediction(cluster, "?", lambda _: outcomes)
-    assert prediction.check(pd.Series(outcomes))
-    assert prediction.check({"a": np.True_, "b": np.int64(2), "c": np.str_("stored")})
     assert "write the word as the task does" in str(prediction.check({**outcomes, "c": "Stored "}))
     assert "of the type list: ['a', 'b']" in str(prediction.check(["a", "b"]))
