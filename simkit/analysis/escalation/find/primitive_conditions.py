@@ -181,12 +181,19 @@ def _bound_to_role(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> 
 
 def _role_of_others(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
     """A role that others have and the holder has not; roles of whole groups first."""
-    own = {key for key, _ in holder.bound}
-    people: Iterator[tuple[Binding, Subject]] = facts.each("bound_people")
-    for binding, subject in people:
-        if binding.role not in own and match.allows("role", binding.role.name):
-            yield {"role": binding.role.name, "beneficiary": text_of(subject), "scope": binding.namespace}
-            return
+    found = facts.answer(_first_other, frozenset(key for key, _ in holder.bound), match.names("role"))
+    if found is not None:
+        binding, subject = found
+        yield {"role": binding.role.name, "beneficiary": text_of(subject), "scope": binding.namespace}
+
+
+def _first_other(
+    facts: ClusterFacts, own: frozenset[Key], names: tuple[str, ...] | None
+) -> tuple[Binding, Subject] | None:
+    for binding, subject in facts.bound_people:
+        if binding.role not in own and (names is None or binding.role.name in names):
+            return binding, subject
+    return None
 
 
 def _free_name(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:

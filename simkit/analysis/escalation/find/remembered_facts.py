@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from contextlib import contextmanager
-from itertools import count
 from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
 
 from simkit.analysis.escalation.find.states import SET, AttackState
@@ -157,21 +156,6 @@ class RememberedFacts:
     def once(self, make: Callable[[Self], Iterable[T]]) -> tuple[T, ...]:
         """The results of a function for these facts, computed once per cluster."""
         return self._composed(("once", make), lambda: tuple(make(self)))
-
-    def each(self, fact: str) -> Iterator[Any]:
-        """The items of a property that is a sequence; only those asked for count as read."""
-        for place in count():
-            self.reads.note("item", fact, place)
-            found = self.item(fact, place)
-            if found is None:
-                return
-            yield found
-
-    def item(self, fact: str, place: int) -> Any:
-        """The item of such a property at a place; None behind the last. The reading is not noted."""
-        with self.reads.noted():
-            some: Sequence[Any] = getattr(self, fact)
-        return some[place] if place < len(some) else None
 
     def answer(self, question: Callable[..., T], *arguments: Hashable) -> T:
         """The result of a function for these facts and some arguments."""
