@@ -50,9 +50,9 @@ class TrafficMethods(ObjectMethods):
         Parameters
         ----------
         kind
-            ``conflict`` (409), ``throttle`` (429 with Retry-After), ``error`` (500, or ``status``), ``expired`` (410, of
-            lists and watches), ``drop`` (the connection ends), ``stall`` (a watch that says nothing any more), ``slow``
-            (``seconds`` of delay) or ``stale`` (a read of what was true ``revisions`` ago).
+            ``conflict`` (409), ``throttle`` (429 with Retry-After), ``error`` (500, or ``status``), ``expired`` (410,
+            on lists and watches), ``drop`` (the connection ends), ``stall`` (a watch that says nothing any more),
+            ``slow`` (``seconds`` of delay) or ``stale`` (a read of what was true ``revisions`` ago).
         seed
             Makes chance repeat.
         verbs, resources, namespaces, users
