@@ -71,7 +71,7 @@ def _release_of(dump: Dump, args: argparse.Namespace, log: AuditLog | None) -> s
         If the question is about an upgrade, and nothing shows the release.
     """
     from simkit.analysis.upgrade.items import Item
-    from simkit.analysis.upgrade.release_of import release_of
+    from simkit.analysis.upgrade.span import release_of
 
     target = args.release or (args.element[0] if len(args.element) == 1 and is_release(args.element[0]) else "")
     if args.demo or args.reading_release or dump.server_release:

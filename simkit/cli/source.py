@@ -246,7 +246,7 @@ def dump_of(paths: Sequence[str], args: argparse.Namespace, *, release_of: Calla
         dump = _loaded(_rewound(source), args)
     _told(dump, manifests=args.manifests)
     if args.manifests:
-        from simkit.logic.rbac.settled import as_started
+        from simkit.logic.rbac.defaults import as_started
 
         dump = as_started(dump)
     return _limited(dump, args)

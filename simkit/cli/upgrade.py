@@ -88,8 +88,7 @@ def add_report_output(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Answer, and return the exit code."""
-    from simkit.analysis.upgrade.release_of import release_of
-    from simkit.analysis.upgrade.span import ReleaseSpan
+    from simkit.analysis.upgrade.span import ReleaseSpan, release_of
     from simkit.analysis.upgrade.upgrade_report import report_of
 
     ReleaseSpan.of(args.since or "", args.to)  # wrong releases are told before anything is read

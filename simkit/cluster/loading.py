@@ -7,7 +7,7 @@ from pathlib import Path
 
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
-from simkit.logic.rbac.settled import as_started
+from simkit.logic.rbac.defaults import as_started
 from simkit.meta import datasets
 from simkit.meta.domain import DEFAULT_NAMESPACE
 from simkit.meta.errors import SimkitError

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from simkit.cluster.options import Options
 from simkit.cluster.plugins import PLUGINS
 from simkit.engine.pipeline.request_scope import RequestScope
-from simkit.logic.rbac.releases import assumed
+from simkit.logic.rbac.defaults import assumed
 from simkit.meta.behaviour import changes
 from simkit.meta.names import Key
 from simkit.schema.admissionplugins import plugins_of

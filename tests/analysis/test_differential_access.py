@@ -12,8 +12,7 @@ import pytest
 
 import simkit
 from simkit.analysis import identity_of, parse_subject
-from simkit.logic.rbac.match import rule_allows
-from simkit.logic.rbac.rule import Rule
+from simkit.logic.rbac.rule import Rule, rule_allows
 from simkit.meta.attributes import Attributes
 from simkit.meta.identity import MASTERS, Identity
 from simkit.meta.message import Request

@@ -15,7 +15,7 @@ import pytest
 
 from simkit.analysis.audit_log.events import read_events
 from simkit.analysis.audit_log.requests import recorded_requests
-from simkit.analysis.least_privilege.audit_events import read_access_requests
+from simkit.analysis.least_privilege.recorded_access import read_access_requests
 from simkit.meta.errors import SimkitError
 
 pytestmark = pytest.mark.slow

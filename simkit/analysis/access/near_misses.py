@@ -20,7 +20,8 @@ from simkit.analysis.rbac.subject import text_of
 from simkit.analysis.rbac.tables import rule_text
 from simkit.logic.rbac.binding import Grant, Subject
 from simkit.logic.rbac.index import AccessIndex
-from simkit.logic.rbac.match import (
+from simkit.logic.rbac.rule import (
+    Rule,
     group_matches,
     name_matches,
     path_matches,
@@ -28,7 +29,6 @@ from simkit.logic.rbac.match import (
     rule_allows,
     verb_matches,
 )
-from simkit.logic.rbac.rule import Rule
 from simkit.meta.attributes import Attributes
 from simkit.meta.names import Key
 from simkit.seams.snapshot import Snapshot

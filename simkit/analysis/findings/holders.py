@@ -29,9 +29,8 @@ from simkit.analysis.rbac.objects import display_name
 from simkit.analysis.rbac.subject import normalize_subject
 from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP, ROLES, SERVICE_ACCOUNT, USER, Grant, Subject
 from simkit.logic.rbac.cover import EVERYTHING, covers
-from simkit.logic.rbac.match import resource_matches
 from simkit.logic.rbac.question import Question
-from simkit.logic.rbac.rule import ALL, Rule
+from simkit.logic.rbac.rule import ALL, Rule, resource_matches
 from simkit.meta.identity import MASTERS
 from simkit.meta.names import GroupResource, Key
 

@@ -13,10 +13,9 @@ from typing import Any, Final
 import orjson
 from pydantic import BaseModel, ConfigDict, ValidationInfo, model_validator
 
-from simkit.analysis.acceptance import Acceptance
 from simkit.analysis.findings.audit import FINDINGS, Audit
 from simkit.analysis.findings.check import Check, Finding
-from simkit.analysis.model_file import model_of_file
+from simkit.analysis.model_file import Acceptance, model_of_file
 from simkit.analysis.rbac.objects import display_name
 from simkit.analysis.rbac.subject import text_of
 from simkit.language.yaml.small_files import text_of_file

@@ -14,8 +14,18 @@ from simkit.analysis.access.who_can import who_can
 from simkit.analysis.caveats import with_caveats
 from simkit.analysis.findings.audit import CHECKS
 from simkit.analysis.findings.check import Finding
-from simkit.analysis.history.past_access import Moment, PastDecision, Verdict, decided, held, moment_of
-from simkit.analysis.history.rbac_changes import INSTANT, about_identity, permission_changes, state_for
+from simkit.analysis.history.past_access import (
+    INSTANT,
+    Moment,
+    PastDecision,
+    Verdict,
+    about_identity,
+    decided,
+    held,
+    moment_of,
+    permission_changes,
+    state_for,
+)
 from simkit.analysis.history.recorded import RecordedEvents
 from simkit.analysis.history.timeline import (
     UNKNOWN,

@@ -10,8 +10,7 @@ from typing import Any, Final
 
 from simkit.analysis.audit_log.events import AuditLog, read_events
 from simkit.analysis.history.access_history import AccessHistory, Time, seconds_since_epoch
-from simkit.analysis.history.log_index import LogIndex, size_of
-from simkit.analysis.history.recorded import ListedEvents, RecordedEvents
+from simkit.analysis.history.recorded import ListedEvents, LogIndex, RecordedEvents, size_of
 from simkit.analysis.history.timeline import DumpedMoment, latest_moment
 from simkit.meta.distribution import install_hint
 from simkit.meta.errors import SimkitError

@@ -10,8 +10,7 @@ from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.least_privilege.recorded_access import Action
 from simkit.analysis.rbac.objects import NAMESPACES
 from simkit.logic.rbac.cover import breakdown
-from simkit.logic.rbac.match import group_matches, resource_matches
-from simkit.logic.rbac.rule import ALL, Rule
+from simkit.logic.rbac.rule import ALL, Rule, group_matches, resource_matches
 from simkit.schema.catalogue import Catalogue
 from simkit.seams.snapshot import Snapshot
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from simkit.analysis.audit_log.events import AuditLog
 from simkit.analysis.caveats import about_access
-from simkit.analysis.least_privilege.audit_events import read_access_requests
-from simkit.analysis.least_privilege.recorded_access import AccessRequest, Action, Use
+from simkit.analysis.least_privilege.recorded_access import AccessRequest, Action, Use, read_access_requests
 from simkit.analysis.rbac.index import chain_of, index_of
 from simkit.analysis.rbac.objects import kind_of, snapshot_of
 from simkit.analysis.rbac.subject import normalize_subject, text_of, text_of_identity

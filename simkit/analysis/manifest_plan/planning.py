@@ -12,14 +12,20 @@ from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.caveats import about_access
 from simkit.analysis.escalation.prove.proving_fork import ProvingFork
 from simkit.analysis.escalation.table.severity import Severity
-from simkit.analysis.manifest_plan.access_rows import (
+from simkit.analysis.manifest_plan.apply import ManifestWriter, pruned
+from simkit.analysis.manifest_plan.consequences import (
     access_rows,
+    breaches_of,
     expectation_rows,
+    images_of,
+    is_watched,
     knows_access,
+    nodes_of,
+    outlook,
     path_rows,
     places_of_bindings,
+    secrets_of,
 )
-from simkit.analysis.manifest_plan.apply import ManifestWriter, pruned
 from simkit.analysis.manifest_plan.result import (
     ACTIONS,
     TITLES,
@@ -29,7 +35,6 @@ from simkit.analysis.manifest_plan.result import (
     Section,
     values_withheld,
 )
-from simkit.analysis.manifest_plan.scheduling import breaches_of, images_of, is_watched, nodes_of, outlook, secrets_of
 from simkit.analysis.operations.observation import OperationSandbox, RehearsalCluster
 from simkit.analysis.rbac.subject import Members
 from simkit.analysis.rendering import counted

@@ -13,7 +13,9 @@ from itertools import islice, product
 from typing import Any, Final, NamedTuple, TypeVar
 
 from simkit.analysis.least_privilege.recorded_access import Action
-from simkit.logic.rbac.match import (
+from simkit.logic.rbac.rule import (
+    ALL,
+    Rule,
     group_matches,
     name_matches,
     path_matches,
@@ -21,7 +23,6 @@ from simkit.logic.rbac.match import (
     rule_allows,
     verb_matches,
 )
-from simkit.logic.rbac.rule import ALL, Rule
 from simkit.meta.attributes import Attributes
 from simkit.meta.domain import RBAC_GROUP
 from simkit.meta.errors import SimkitError

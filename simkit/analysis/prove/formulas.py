@@ -1,9 +1,13 @@
-"""Formulas that are made of others; those that are decided already are left out."""
+"""Formulas that are made of others, and regular expressions as expressions of the solver, as RE2 reads them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+import re
+import warnings
+from collections.abc import Callable, Iterable
+from re import _constants as codes
+from re import _parser as parser
+from typing import Any, Final
 
 Formula = Any
 """A term of the solver, whose library has no types."""
@@ -34,3 +38,130 @@ def negation(z3: Any, part: Formula) -> Formula:
     if z3.is_true(part) or z3.is_false(part):
         return z3.BoolVal(z3.is_false(part))
     return part.arg(0) if z3.is_not(part) else z3.Not(part)
+
+
+_RANGES: Final = {
+    codes.CATEGORY_DIGIT: (("0", "9"),),
+    codes.CATEGORY_WORD: (("0", "9"), ("A", "Z"), ("_", "_"), ("a", "z")),
+    codes.CATEGORY_SPACE: (("\t", "\n"), ("\f", "\r"), (" ", " ")),
+}
+"""The letters of ``\\d``, ``\\w`` and ``\\s`` in RE2, which are those of ASCII."""
+_READ_OTHERWISE: Final = ("[:", "{,", "++", "*+", "?+", "}+")
+"""Parts of patterns that Python and RE2 read in different ways."""
+_MOST_REPEATS: Final = 1000
+
+
+def choices(pattern: str) -> list[list[Any]]:
+    """The parts of a pattern; several where anchors stand in some of its alternatives.
+
+    Raises
+    ------
+    Untranslated
+        For a pattern that is not read alike by RE2 and here.
+    """
+    items = _parsed(pattern)
+    if len(items) == 1 and items[0][0] is codes.BRANCH:
+        return [list(branch) for branch in items[0][1][1]]
+    return [items]
+
+
+def pattern_of(z3: Any, items: list[Any], constant: Callable[[str], Formula]) -> Formula:
+    """The expression of texts of which some part matches.
+
+    Raises
+    ------
+    Untranslated
+        For other than characters, classes, groups, choices, repetitions, and anchors at the ends.
+    """
+    first = bool(items) and items[0] in ((codes.AT, codes.AT_BEGINNING), (codes.AT, codes.AT_BEGINNING_STRING))
+    items = items[1:] if first else items
+    last = bool(items) and items[-1] in ((codes.AT, codes.AT_END), (codes.AT, codes.AT_END_STRING))
+    items = items[:-1] if last else items
+    around = anything(z3)
+    parts = [*([] if first else [around]), _Reader(z3, constant).sequence(items), *([] if last else [around])]
+    return z3.Concat(*parts) if len(parts) > 1 else parts[0]
+
+
+def anything(z3: Any) -> Formula:
+    """The expression of all texts."""
+    return z3.Full(z3.ReSort(z3.StringSort()))
+
+
+def _parsed(pattern: str) -> list[Any]:
+    """The parts of a pattern, as RE2 reads them too."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # of classes that RE2 and Python read in different ways
+            found = parser.parse(pattern)
+    except (re.error, OverflowError, FutureWarning, DeprecationWarning):
+        raise Untranslated(f"the pattern {pattern!r}") from None
+    if found.state.flags & ~re.UNICODE or any(text in pattern for text in _READ_OTHERWISE):
+        raise Untranslated(f"the pattern {pattern!r}")
+    return list(found)
+
+
+class _Reader:
+    """The expressions of the parts of one pattern."""
+
+    def __init__(self, z3: Any, constant: Callable[[str], Formula]) -> None:
+        self._z3, self._constant = z3, constant
+
+    def sequence(self, items: Any) -> Formula:
+        """The expression of parts one behind the other."""
+        made = [self._part(code, value) for code, value in items]
+        if not made:
+            return self._z3.Re(self._z3.StringVal(""))
+        return made[0] if len(made) == 1 else self._z3.Concat(*made)
+
+    def _part(self, code: Any, value: Any) -> Formula:
+        z3 = self._z3
+        if code is codes.LITERAL:
+            return z3.Re(self._constant(chr(value)))
+        if code is codes.NOT_LITERAL:
+            return self._other_than(z3.Re(self._constant(chr(value))))
+        if code is codes.ANY:
+            return self._other_than(z3.Re(self._constant("\n")))
+        if code is codes.IN:
+            return self._class(value)
+        if code is codes.BRANCH:
+            return self._union([self.sequence(branch) for branch in value[1]])
+        if code is codes.SUBPATTERN and not value[1] and not value[2]:
+            return self.sequence(value[3])
+        if code in (codes.MAX_REPEAT, codes.MIN_REPEAT):
+            return self._repeated(*value)
+        raise Untranslated(f"{code} in a pattern")
+
+    def _repeated(self, least: Any, most: Any, items: Any) -> Formula:
+        z3, inner = self._z3, self.sequence(items)
+        if most is codes.MAXREPEAT or int(most) >= _MOST_REPEATS:
+            if int(least) > _MOST_REPEATS or (most is not codes.MAXREPEAT):
+                raise Untranslated("so many repetitions in a pattern")
+            return (
+                z3.Star(inner) if int(least) == 0 else z3.Concat(z3.Loop(inner, int(least), int(least)), z3.Star(inner))
+            )
+        return z3.Loop(inner, int(least), int(most)) if int(most) else z3.Re(z3.StringVal(""))
+
+    def _class(self, items: Any) -> Formula:
+        negated = bool(items) and items[0][0] is codes.NEGATE
+        found = self._union([each for code, value in items[negated:] for each in self._letters(code, value)])
+        return self._other_than(found) if negated else found
+
+    def _letters(self, code: Any, value: Any) -> list[Formula]:
+        z3 = self._z3
+        if code is codes.LITERAL:
+            return [z3.Re(self._constant(chr(value)))]
+        if code is codes.RANGE:
+            return [self._range(chr(value[0]), chr(value[1]))]
+        if code is codes.CATEGORY and value in _RANGES:
+            return [self._range(first, last) for first, last in _RANGES[value]]
+        raise Untranslated(f"{code} in a pattern")
+
+    def _range(self, first: str, last: str) -> Formula:
+        return self._z3.Range(self._constant(first), self._constant(last))
+
+    def _other_than(self, letters: Formula) -> Formula:
+        z3 = self._z3
+        return z3.Intersect(z3.AllChar(z3.ReSort(z3.StringSort())), z3.Complement(letters))
+
+    def _union(self, some: list[Formula]) -> Formula:
+        return some[0] if len(some) == 1 else self._z3.Union(*some)

@@ -12,8 +12,15 @@ from simkit.analysis.escalation.find.goal import Goal
 from simkit.analysis.least_privilege.recorded_access import Action
 from simkit.analysis.prove.answer import FAIL, PASS, UNKNOWN, ProofAnswer
 from simkit.analysis.prove.authorizers import scope_caveats, undecided
-from simkit.analysis.prove.counterexample import AccessCounterexample, ReviewedSide, reproduced
-from simkit.analysis.prove.permission import AskedPermission, claim_of, holders, is_excepted
+from simkit.analysis.prove.permission import (
+    AccessCounterexample,
+    AskedPermission,
+    ReviewedSide,
+    claim_of,
+    holders,
+    is_excepted,
+    reproduced,
+)
 from simkit.analysis.prove.reachable import never_reached
 from simkit.analysis.rbac.index import NO_MEMBERS, chain_of
 from simkit.analysis.rbac.subject import Members, identity_of, parse_subject, text_of

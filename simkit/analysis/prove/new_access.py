@@ -22,7 +22,7 @@ from simkit.analysis.prove.bindings import (
     weakest_identity,
 )
 from simkit.analysis.prove.classes import Coverage, TooManyClasses, coverage, request_of_class
-from simkit.analysis.prove.counterexample import AccessCounterexample, ReviewedSide, grant_text, reproduced
+from simkit.analysis.prove.permission import AccessCounterexample, ReviewedSide, grant_text, reproduced
 from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.objects import EVERYWHERE, display_name, snapshot_of
 from simkit.analysis.rbac.subject import Members
@@ -30,8 +30,7 @@ from simkit.analysis.rbac.tables import rule_text, table
 from simkit.analysis.rendering import counted
 from simkit.logic.authorizers.chain import AuthorizerChain
 from simkit.logic.rbac.index import AccessIndex
-from simkit.logic.rbac.match import rule_allows
-from simkit.logic.rbac.rule import Rule
+from simkit.logic.rbac.rule import Rule, rule_allows
 from simkit.logic.rbac.ruleset import RuleSet
 from simkit.meta.attributes import Attributes
 from simkit.meta.identity import Identity

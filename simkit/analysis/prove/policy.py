@@ -14,10 +14,9 @@ from simkit.analysis.prove.translate import EVERYTHING, Facts, Translator
 from simkit.analysis.prove.write import PARAMETER, UnknownWrite, Write, known_value
 from simkit.language.cel.environment import Program
 from simkit.logic.policy.attributes import AdmissionAttributes
-from simkit.logic.policy.binding import Binding, BoundPolicy
+from simkit.logic.policy.binding import Binding, BoundPolicy, Misconfigured, params_of
 from simkit.logic.policy.decide import decide
 from simkit.logic.policy.matching import Constraints, in_scope, names
-from simkit.logic.policy.params import Misconfigured, params_of
 from simkit.logic.policy.policy import Policy
 from simkit.meta import labels
 from simkit.meta.domain import DEFAULT_NAMESPACE

@@ -11,8 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from simkit.analysis.prove.formulas import Formula, Untranslated
-from simkit.analysis.prove.string_patterns import choices, pattern_of
+from simkit.analysis.prove.formulas import Formula, Untranslated, choices, pattern_of
 from simkit.analysis.prove.texts import TextTests, as_constant
 from simkit.language.cel.decl_types import escaped
 from simkit.meta.distribution import install_hint

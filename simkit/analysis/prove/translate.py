@@ -12,8 +12,15 @@ from typing import Any, Final
 
 from simkit.analysis.prove.either import either, over
 from simkit.analysis.prove.formulas import Formula, Untranslated, conjunction, disjunction, negation
-from simkit.analysis.prove.operators import OPERATORS, TEXT_METHODS, count, of_texts
-from simkit.analysis.prove.optionals import METHODS, OPTIONALS, inside_optional
+from simkit.analysis.prove.operators import (
+    METHODS,
+    OPERATORS,
+    OPTIONALS,
+    TEXT_METHODS,
+    count,
+    inside_optional,
+    of_texts,
+)
 from simkit.analysis.prove.symbols import (
     Listed,
     Mapped,

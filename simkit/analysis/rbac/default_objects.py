@@ -13,8 +13,8 @@ from simkit.analysis.rendering import counted
 from simkit.logic.rbac.aggregate import is_aggregated
 from simkit.logic.rbac.binding import SERVICE_ACCOUNT, Binding, Subject
 from simkit.logic.rbac.cover import EVERYTHING, covers
+from simkit.logic.rbac.defaults import settled_rbac
 from simkit.logic.rbac.rule import rules_of
-from simkit.logic.rbac.settled import settled_rbac
 from simkit.meta.names import Key
 from simkit.meta.objects import Object
 from simkit.seams.snapshot import Snapshot

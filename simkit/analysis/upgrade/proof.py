@@ -14,9 +14,8 @@ from simkit.analysis.readable_frame import ReadableFrame
 from simkit.analysis.result import Evidence
 from simkit.analysis.upgrade.items import Item
 from simkit.analysis.upgrade.migration import create_on_trial, ensure_namespace
-from simkit.analysis.upgrade.refusals import Refusal, Refusals
 from simkit.analysis.upgrade.removed_resources import RemovedResources
-from simkit.analysis.upgrade.replay import ReplayedRequest, best_answers, key_of, replay
+from simkit.analysis.upgrade.replay import Refusal, Refusals, ReplayedRequest, best_answers, key_of, replay
 from simkit.analysis.upgrade.requests import caller_text
 from simkit.analysis.upgrade.span import ReleaseSpan
 from simkit.logic.migration.migrate_object import migrate_object

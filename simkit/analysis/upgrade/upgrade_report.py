@@ -14,17 +14,22 @@ from simkit.analysis.rbac.tables import SEVERITY_WORDS, table
 from simkit.analysis.rendering import counted
 from simkit.analysis.result import Result
 from simkit.analysis.upgrade.behaviour.find import BehaviourSearch
-from simkit.analysis.upgrade.bound_subjects import BoundSubjects
 from simkit.analysis.upgrade.breaks import BREAK_COLUMNS, Break
 from simkit.analysis.upgrade.chart_releases import chart_release
 from simkit.analysis.upgrade.definitions import CustomVersions
 from simkit.analysis.upgrade.gone_versions import CHECK, GoneVersions, unread
 from simkit.analysis.upgrade.items import Item, Items, read_items, stored_items, with_bodies
-from simkit.analysis.upgrade.named_versions import CONFIGURATION, RULE, NamedVersions
-from simkit.analysis.upgrade.refusals import Refusals, refusals
+from simkit.analysis.upgrade.named_versions import (
+    CONFIGURATION,
+    RULE,
+    STREAMS,
+    BoundSubjects,
+    NamedVersions,
+    StreamAccess,
+)
+from simkit.analysis.upgrade.replay import Refusals, refusals
 from simkit.analysis.upgrade.requests import CALLER, NOISE, Metrics, caller_breaks, metric_breaks
 from simkit.analysis.upgrade.span import ReleaseSpan
-from simkit.analysis.upgrade.stream_access import STREAMS, StreamAccess
 from simkit.analysis.upgrade.unknown_fields import UnknownFields
 from simkit.meta.errors import SimkitError
 from simkit.meta.visible_text import html_text

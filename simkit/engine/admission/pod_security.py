@@ -12,8 +12,16 @@ from typing import Any, Final
 
 from simkit.engine.admission.plugin_attributes import NAMESPACES, PODS, WRITES, Handler, admission_forbidden, written
 from simkit.logic.podsecurity.evaluate import POD_TEMPLATES, template_of, violations
-from simkit.logic.podsecurity.policy import PREFIX, LevelVersion, Policy, exempt_namespace_warning, policy_of
-from simkit.logic.podsecurity.violation import Violation, forbidden_detail, forbidden_reason
+from simkit.logic.podsecurity.policy import (
+    PREFIX,
+    LevelVersion,
+    Policy,
+    Violation,
+    exempt_namespace_warning,
+    forbidden_detail,
+    forbidden_reason,
+    policy_of,
+)
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.deadline import checked
 from simkit.meta.domain import label

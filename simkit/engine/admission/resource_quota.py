@@ -17,6 +17,7 @@ from simkit.engine.admission.plugin_attributes import (
     admission_forbidden,
     written,
 )
+from simkit.logic.quota.calculate import counts, fits, scopes_of
 from simkit.logic.quota.device_claims import (
     NOTHING_BACKED,
     RESOURCE_CLAIMS,
@@ -24,7 +25,6 @@ from simkit.logic.quota.device_claims import (
     backed_resources,
     controlling_pod,
 )
-from simkit.logic.quota.scopes import counts, fits, scopes_of
 from simkit.logic.quota.usage import CLAIMS, PODS, SERVICES, matching, missing_resources, usage
 from simkit.meta.clock import Clock
 from simkit.meta.deadline import checked

@@ -17,7 +17,7 @@ from simkit.engine.admission.plugin_attributes import (
     with_spec,
     written,
 )
-from simkit.logic.quota.scopes import best_effort
+from simkit.logic.quota.calculate import best_effort
 from simkit.logic.quota.usage import is_extended
 from simkit.meta.domain import label
 from simkit.meta.errors import not_found, unexplained

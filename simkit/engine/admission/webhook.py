@@ -60,7 +60,7 @@ class _Webhooks(Handler):
         return attributes_of(review, self._reader.catalogue)
 
     def _match(self, webhook: WebhookAccessor, attributes: AdmissionAttributes) -> Resource | None:
-        from simkit.logic.policy.matchconditions import MatchConditionsFailed
+        from simkit.logic.policy.definition import MatchConditionsFailed
 
         try:
             return webhook.match(attributes, self._reader)

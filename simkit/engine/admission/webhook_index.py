@@ -98,7 +98,7 @@ class WebhookAccessor:
         matched = self._constraints.match(attributes, reader)
         if matched is None or not self._conditions:
             return matched
-        from simkit.logic.policy.matchconditions import conditions_hold
+        from simkit.logic.policy.definition import conditions_hold
 
         bindings = _bindings(attributes, matched, reader)
         holds = conditions_hold(self._conditions, bindings, fails=not self.ignores)

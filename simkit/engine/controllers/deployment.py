@@ -23,15 +23,6 @@ from simkit.engine.controllers.ownership import (
     selector_of,
 )
 from simkit.logic.workloads import rollout
-from simkit.logic.workloads.deployment_status import (
-    deadline_of,
-    has_deadline,
-    is_complete,
-    pause_conditions,
-    set_condition,
-    status_of,
-)
-from simkit.logic.workloads.naming import template_hash
 from simkit.logic.workloads.pods import (
     available_from,
     by_age,
@@ -41,6 +32,15 @@ from simkit.logic.workloads.pods import (
     owner_reference,
     pod_of,
     removal_rank,
+)
+from simkit.logic.workloads.revisions import template_hash
+from simkit.logic.workloads.rollout import (
+    deadline_of,
+    has_deadline,
+    is_complete,
+    pause_conditions,
+    set_condition,
+    status_of,
 )
 from simkit.meta.clock import Clock, timestamp
 from simkit.meta.labels import LabelSelector, of_object

@@ -16,8 +16,8 @@ from simkit.client.resource_watcher import ResourceWatcher
 from simkit.client.resources import BUDGETS, DEPLOYMENTS, PODS, REPLICA_SETS, REPLICATION_CONTROLLERS, STATEFUL_SETS
 from simkit.client.selector_index import SelectorIndex, equalities
 from simkit.kinds.parts.cells import selector_structure
-from simkit.logic.workloads.budgets import with_allowed, with_failure
 from simkit.logic.workloads.pods import integer_or_percent, is_ready
+from simkit.logic.workloads.status_conditions import with_allowed, with_failure
 from simkit.meta.clock import Clock, moment, timestamp
 from simkit.meta.labels import LabelSelector, of_object
 from simkit.meta.message import Request

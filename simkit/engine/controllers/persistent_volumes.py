@@ -12,8 +12,15 @@ from simkit.client.requests import create, expect, keys_of, remove, replace
 from simkit.client.resource_watcher import ResourceWatcher
 from simkit.client.resources import CLAIMS, PODS, STORAGE_CLASSES, VOLUMES
 from simkit.logic.workloads.pods import has_ended, owner_reference
-from simkit.logic.workloads.volume_index import ClaimIndex, VolumeIndex
-from simkit.logic.workloads.volumes import class_of, is_for, is_of_others, mismatch, undeletable
+from simkit.logic.workloads.volumes import (
+    ClaimIndex,
+    VolumeIndex,
+    class_of,
+    is_for,
+    is_of_others,
+    mismatch,
+    undeletable,
+)
 from simkit.meta.clock import Clock
 from simkit.meta.domain import label
 from simkit.meta.names import GroupResource, Key

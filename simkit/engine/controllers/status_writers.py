@@ -15,9 +15,8 @@ from simkit.client.lister import Lister, uid_of
 from simkit.client.requests import key_of, keys_of, replace_status
 from simkit.client.resource_watcher import ResourceWatcher
 from simkit.client.resources import DEVICE_CLASSES, PODS, QUOTAS
-from simkit.logic.quota.calculate import counted, total_usage, used
+from simkit.logic.quota.calculate import Scope, counted, total_usage, used
 from simkit.logic.quota.device_claims import RESOURCE_CLAIMS, BackedResources, backed_resources, controlling_pod
-from simkit.logic.quota.scopes import Scope
 from simkit.logic.workloads.status_conditions import find
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import Clock, timestamp

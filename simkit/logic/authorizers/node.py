@@ -11,8 +11,7 @@ from typing import Final
 from simkit.logic.authorizers import node_graph as graph
 from simkit.logic.authorizers.node_graph import NodeGraph
 from simkit.logic.rbac.defaults import default_objects
-from simkit.logic.rbac.match import rule_allows
-from simkit.logic.rbac.rule import Rule, rules_of
+from simkit.logic.rbac.rule import Rule, rule_allows, rules_of
 from simkit.meta.attributes import ALLOW, NO_OPINION, Attributes, Decision, RuleList
 from simkit.meta.domain import NODE_LEASE_NAMESPACE, api_group
 from simkit.meta.fielderror import quoted

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
-from simkit.logic.podsecurity.violation import Violation, plural, quoted, security, setters, who
+from simkit.logic.podsecurity.policy import Violation, plural, quoted, security, setters, who
 from simkit.meta.domain import label
 from simkit.meta.objects import Object, at
 from simkit.meta.podspec import containers_of

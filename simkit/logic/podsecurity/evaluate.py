@@ -10,8 +10,7 @@ from functools import cache
 from typing import Final
 
 from simkit.logic.podsecurity import baseline, restricted
-from simkit.logic.podsecurity.policy import Level, LevelVersion
-from simkit.logic.podsecurity.violation import Check, Violation
+from simkit.logic.podsecurity.policy import Check, Level, LevelVersion, Violation
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, at

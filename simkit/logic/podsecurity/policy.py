@@ -1,20 +1,19 @@
-"""The pod security policy of a namespace from its labels: a level and a version for enforce, audit and warn.
+"""The pod security policy of a namespace from its labels, and the result of a check, with its texts.
 
-k8s.io/pod-security-admission/api/helpers.go, release 1.30.
-
-Upstream: k8s.io/pod-security-admission/admission/admission.go, release 1.30.
+k8s.io/pod-security-admission/api/helpers.go, admission/admission.go and policy/checks.go, release 1.30.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, invalid_value
 from simkit.meta.integers import saturating_int
+from simkit.meta.objects import Object, at
 
 Level = Literal["privileged", "baseline", "restricted"]
 LEVELS: Final[tuple[Level, ...]] = ("privileged", "baseline", "restricted")
@@ -127,3 +126,52 @@ def exempt_namespace_warning(name: str, policy: Policy, labels: Mapping[str, str
         and (PREFIX + mode in labels or f"{PREFIX}{mode}-version" in labels)
     )
     return f'namespace "{name}" is exempt from Pod Security, and the policy ({shown}) will be ignored'
+
+
+class Violation(NamedTuple):
+    """One violation by a pod: its name, and its place in the pod."""
+
+    reason: str
+    detail: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.reason} ({self.detail})" if self.detail else self.reason
+
+
+Check = Callable[[Object, Object], Violation | None]
+"""A function of a pod's metadata and spec."""
+
+
+def forbidden_detail(violations: Iterable[Violation]) -> str:
+    """All violations with their details, as one text."""
+    return ", ".join(map(str, violations))
+
+
+def forbidden_reason(violations: Iterable[Violation]) -> str:
+    """All violations without details, as one text."""
+    return ", ".join(violation.reason for violation in violations)
+
+
+def security(container: Object, *path: str) -> Any:
+    """A value in a container's security context; None if a part is missing."""
+    return at(container, "securityContext", *path)
+
+
+def quoted(names: Iterable[str]) -> str:
+    """Names in quotation marks."""
+    return ", ".join(f'"{name}"' for name in names)
+
+
+def plural(count: int, word: str, more: str = "") -> str:
+    """The singular or plural of a word for a number."""
+    return word if count == 1 else more or f"{word}s"
+
+
+def who(names: Sequence[str]) -> str:
+    """The names of containers as messages list them."""
+    return f"{plural(len(names), 'container')} {quoted(names)}"
+
+
+def setters(pod: bool, names: Sequence[str]) -> str:
+    """The text for the fields' owners: the pod, some containers, or both; empty if none."""
+    return " and ".join([*(["pod"] if pod else []), *([who(names)] if names else [])])

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from simkit.logic.podsecurity.baseline import PROFILES
-from simkit.logic.podsecurity.violation import Check, Violation, plural, quoted, security, setters, who
+from simkit.logic.podsecurity.policy import Check, Violation, plural, quoted, security, setters, who
 from simkit.meta.objects import Object, at
 from simkit.meta.podspec import containers_of
 

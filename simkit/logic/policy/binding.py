@@ -1,18 +1,21 @@
-"""Bindings of policies, and the policies that have any.
+"""Bindings of policies, the policies that have any, and the parameters with which a binding has a policy evaluated.
 
-k8s.io/apiserver/pkg/admission/plugin/policy/generic/policy_source.go, release 1.36.
+k8s.io/apiserver/pkg/admission/plugin/policy/generic/policy_source.go, release 1.36, and policy_dispatcher.go, release
+1.30.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from simkit.logic.policy.attributes import AdmissionAttributes, ClusterReader
 from simkit.logic.policy.definition import PolicyDefinition
 from simkit.logic.policy.matching import Constraints
-from simkit.meta.objects import Object, name_of
+from simkit.meta import labels
+from simkit.meta.objects import Object, labels_of, name_of
+from simkit.schema.catalogue import Resource
 
 Bound = TypeVar("Bound", bound=PolicyDefinition)
 
@@ -52,3 +55,64 @@ def bind_policies(policies: Iterable[Bound], bindings: Iterable[Binding]) -> lis
         by_policy.setdefault(binding.policy, []).append(binding)
     known = sorted(policies, key=lambda each: each.name)
     return [BoundPolicy(policy, by_policy[policy.name]) for policy in known if policy.name in by_policy]
+
+
+_NONE_FOUND: Final = "no params found for policy binding with `Deny` parameterNotFoundAction"
+
+
+class Misconfigured(Exception):
+    """A policy or binding that cannot be evaluated as configured; the text is kube-apiserver's."""
+
+
+def param_resource(policy: PolicyDefinition, reader: ClusterReader) -> Resource | None:
+    """The resource of a policy's parameters; None if it has none. Raises Misconfigured for an unknown kind."""
+    wanted = policy.param_kind
+    if wanted is None:
+        return None
+    found = reader.catalogue.kind(wanted)
+    if found is None:
+        shown = f"{wanted.group}/{wanted.version}, Kind={wanted.kind}"
+        raise Misconfigured(f"failed to find resource referenced by paramKind: '{shown}'")
+    return found
+
+
+def params_of(
+    policy: PolicyDefinition, ref: Object | None, namespace: str, reader: ClusterReader
+) -> Sequence[Object | None]:
+    """The parameters of a binding: a single None if it needs none. Raises Misconfigured."""
+    resource = param_resource(policy, reader)
+    if resource is None or ref is None:
+        return (None,)
+    found = [
+        reader.convert(each, resource) for each in _selected(resource, ref, _place(resource, ref, namespace), reader)
+    ]
+    if not found and ref.get("parameterNotFoundAction") == "Deny":
+        raise Misconfigured(_NONE_FOUND)
+    return found
+
+
+def _place(resource: Resource, ref: Object, namespace: str) -> str:
+    """The namespace of the parameters."""
+    given: str = ref.get("namespace") or ""
+    if not resource.namespaced:
+        if given:
+            raise Misconfigured("paramRef.namespace must not be provided for a cluster-scoped `paramKind`")
+        return ""
+    if not given and not namespace:
+        raise Misconfigured("cannot use namespaced paramRef in policy binding that matches cluster-scoped resources")
+    return given or namespace
+
+
+def _selected(resource: Resource, ref: Object, namespace: str, reader: ClusterReader) -> list[Object]:
+    name: str = ref.get("name") or ""
+    selector: Any = ref.get("selector")
+    if name:
+        if selector is not None:
+            raise Misconfigured("paramRef.name and paramRef.selector are mutually exclusive")
+        one = reader.get(resource.storage, name, namespace)
+        return [] if one is None else [one]
+    if selector is None:
+        raise Misconfigured("one of name or selector must be provided")
+    chosen = labels.of_object(selector)
+    present = reader.scan(resource.storage, namespace if resource.namespaced else None)
+    return [each for each in present if chosen.matches(labels_of(each))]

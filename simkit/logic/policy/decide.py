@@ -12,10 +12,8 @@ from typing import Final
 import orjson
 
 from simkit.logic.policy.attributes import AdmissionAttributes, ClusterReader
-from simkit.logic.policy.binding import Binding, BoundPolicy
-from simkit.logic.policy.params import Misconfigured, param_resource, params_of
-from simkit.logic.policy.policy import Policy, PolicyDecision, ValidateResult
-from simkit.logic.policy.versioned_writes import VersionedWrites
+from simkit.logic.policy.binding import Binding, BoundPolicy, Misconfigured, param_resource, params_of
+from simkit.logic.policy.policy import Policy, PolicyDecision, ValidateResult, VersionedWrites
 from simkit.meta.domain import api_group
 from simkit.schema.catalogue import Resource
 

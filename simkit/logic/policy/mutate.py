@@ -12,11 +12,10 @@ from typing import Any, NamedTuple, Protocol
 
 from simkit.logic.policy.application import MutationFailed
 from simkit.logic.policy.attributes import AdmissionAttributes, ClusterReader
-from simkit.logic.policy.binding import Binding, BoundPolicy
-from simkit.logic.policy.matchconditions import MatchConditionsFailed
+from simkit.logic.policy.binding import Binding, BoundPolicy, Misconfigured, param_resource, params_of
+from simkit.logic.policy.definition import MatchConditionsFailed
 from simkit.logic.policy.mutation import MutatingPolicy
-from simkit.logic.policy.params import Misconfigured, param_resource, params_of
-from simkit.logic.policy.versioned_writes import VersionedWrites
+from simkit.logic.policy.policy import VersionedWrites
 from simkit.meta.names import GroupVersionResource
 from simkit.meta.objects import Object, name_of, namespace_of
 from simkit.schema.catalogue import Resource

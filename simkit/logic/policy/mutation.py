@@ -14,8 +14,7 @@ from simkit.language.cel.environment import Environment
 from simkit.language.cel.limits import OBJECT_BUDGET
 from simkit.language.cel.types import BOOL
 from simkit.logic.policy.application import MutationFailed, configured, patched
-from simkit.logic.policy.definition import PolicyDefinition
-from simkit.logic.policy.matchconditions import bindings_of_conditions, conditions_hold
+from simkit.logic.policy.definition import PolicyDefinition, bindings_of_conditions, conditions_hold
 from simkit.logic.policy.variables import Bindings, BudgetSpent, Expression, compiled, compiled_variables, evaluate
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.objects import Object

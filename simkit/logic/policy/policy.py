@@ -14,11 +14,17 @@ from simkit.kinds.parts.admission_expressions import AUDIT_TYPES, environment
 from simkit.language.cel.lib_authorizer import AuthorizerValue, ResourceCheck
 from simkit.language.cel.limits import MESSAGE_BYTES, OBJECT_BUDGET
 from simkit.language.cel.types import BOOL, STRING
-from simkit.logic.policy.attributes import AdmissionAttributes, ClusterReader
-from simkit.logic.policy.definition import PolicyDefinition
-from simkit.logic.policy.matchconditions import MatchConditionsFailed, bindings_of_conditions, conditions_hold
+from simkit.logic.policy.attributes import NAMESPACES, AdmissionAttributes, ClusterReader
+from simkit.logic.policy.definition import (
+    MatchConditionsFailed,
+    PolicyDefinition,
+    bindings_of_conditions,
+    conditions_hold,
+)
+from simkit.logic.policy.matching import missing_namespace
 from simkit.logic.policy.variables import BudgetSpent, Expression, Value, compiled, compiled_variables, evaluate
 from simkit.meta.behaviour import ServedBehaviour
+from simkit.meta.names import GroupVersionResource
 from simkit.meta.objects import METADATA_FIELDS, Object, metadata
 from simkit.schema.catalogue import Resource
 
@@ -212,3 +218,30 @@ def _message(row: Object, computed: Value | None) -> str:
             message = ""
     fixed: str = (row.get("message") or "").strip()
     return message or fixed or f"failed expression: {row['expression'].strip()}"
+
+
+class VersionedWrites:
+    """One write in the versions of the policies, each converted on demand."""
+
+    def __init__(self, attributes: AdmissionAttributes, reader: ClusterReader) -> None:
+        self._attributes, self.reader = attributes, reader
+        self._converted: dict[GroupVersionResource, VersionedAttributes] = {}
+
+    def of(self, matched: Resource) -> VersionedAttributes:
+        """The write in the version of a resource."""
+        found = self._converted.get(matched.gvr)
+        if found is None:
+            found = self._converted[matched.gvr] = VersionedAttributes(
+                self._attributes, matched, self.reader, self._namespace
+            )
+        return found
+
+    @cached_property
+    def _namespace(self) -> Object | None:
+        attributes = self._attributes
+        if attributes.is_namespace or not attributes.namespace:
+            return None
+        found = self.reader.get(NAMESPACES, attributes.namespace)
+        if found is None:
+            raise missing_namespace(attributes.namespace)
+        return found

@@ -10,8 +10,7 @@ from dataclasses import replace
 from itertools import product
 from typing import Final
 
-from simkit.logic.rbac.match import path_covers
-from simkit.logic.rbac.rule import ALL, Rule
+from simkit.logic.rbac.rule import ALL, Rule, path_covers
 from simkit.meta.deadline import check_deadline
 
 EVERYTHING: Final = (

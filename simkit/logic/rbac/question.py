@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simkit.logic.rbac.match import group_matches, path_matches, resource_matches, verb_matches
-from simkit.logic.rbac.rule import ALL, Rule
+from simkit.logic.rbac.rule import ALL, Rule, group_matches, path_matches, resource_matches, verb_matches
 from simkit.logic.rbac.ruleset import PATHS, RuleSet
 
 

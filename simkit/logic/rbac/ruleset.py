@@ -6,8 +6,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from weakref import WeakValueDictionary
 
-from simkit.logic.rbac.match import group_matches, name_matches, path_matches, verb_matches
-from simkit.logic.rbac.rule import ALL, Rule
+from simkit.logic.rbac.rule import ALL, Rule, group_matches, name_matches, path_matches, verb_matches
 from simkit.meta.attributes import Attributes
 
 PATHS = "/"

@@ -1,12 +1,15 @@
-"""Lists of status conditions: one of each type, with the time of its last change.
+"""Lists of status conditions: one of each type, with the time of its last change; those of disruption budgets.
 
-k8s.io/apimachinery/pkg/api/meta/conditions.go, release 1.30.
+k8s.io/apimachinery/pkg/api/meta/conditions.go and pkg/controller/disruption, release 1.30.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+from simkit.meta.labels import of_object
+from simkit.meta.objects import Object, at, labels_of
 
 Condition = Mapping[str, Any]
 
@@ -36,3 +39,38 @@ def with_condition(
             present[index] = {**wanted, time: each.get(time) if same and each.get(time) else now}
             return present
     return [*present, {**wanted, time: now}]
+
+
+def guarding(budgets: Iterable[Object], pod: Object) -> list[Object]:
+    """The budgets whose selector matches a pod. An empty selector matches none here."""
+    found = []
+    for budget in budgets:
+        selector = of_object(at(budget, "spec", "selector"))
+        if selector and selector.matches(labels_of(pod)):
+            found.append(budget)
+    return found
+
+
+def pod_ready(pod: Object) -> bool:
+    """True if the pod's condition Ready is true."""
+    return is_true(at(pod, "status", "conditions"), "Ready")
+
+
+def with_allowed(conditions: Sequence[Condition] | None, allowed: int, generation: int, now: str) -> list[Condition]:
+    """The conditions of a budget with this number of allowed disruptions."""
+    enough = allowed > 0
+    wanted = {
+        "type": "DisruptionAllowed",
+        "status": str(enough),
+        "observedGeneration": generation,
+        "reason": "SufficientPods" if enough else "InsufficientPods",
+        "message": "",
+    }
+    return with_condition(conditions, wanted, now)
+
+
+def with_failure(conditions: Sequence[Condition] | None, why: str, generation: int, now: str) -> list[Condition]:
+    """The conditions of a budget whose numbers cannot be computed."""
+    seen = {"observedGeneration": generation} if generation else {}
+    wanted = {"type": "DisruptionAllowed", "status": "False", **seen, "reason": "SyncFailed", "message": why}
+    return with_condition(conditions, wanted, now)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from simkit.logic.workloads.budgets import guarding
+from simkit.logic.workloads.status_conditions import guarding
 from simkit.meta.objects import at, name_of
 from simkit.simulation.scheduler.algorithm import FILTERS, Nominated, first_rejection, prepared
 from simkit.simulation.scheduler.node_info import NodeInfo, PodInfo

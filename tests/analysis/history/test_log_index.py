@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 
 from simkit import SimkitError
 from simkit.analysis.access.compare import compare
-from simkit.analysis.history import log_index, reconstruction
+from simkit.analysis.history import reconstruction
+from simkit.analysis.history import recorded as recorded_events
 from simkit.analysis.history.access_history import AccessHistory
-from simkit.analysis.history.log_index import LogIndex
 from simkit.analysis.history.reconstruction import history
+from simkit.analysis.history.recorded import LogIndex
 from simkit.cli import main
 from tests.analysis.history.test_access_history import USERS, dump_of, log_of, past_answers, recorded
 
@@ -56,7 +57,7 @@ def test_an_index_answers_as_a_log_in_memory(
     folder = tmp_path_factory.mktemp("log")
     log = written(folder / "audit.log", events)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(log_index, "_ROWS", data.draw(st.sampled_from([3, 1000])))
+        patch.setattr(recorded_events, "_ROWS", data.draw(st.sampled_from([3, 1000])))
         indexed = history(dumped, at=states[0][0], audit_log=log, index=folder / "index")
     inside = answers(history(dumped, at=states[0][0], audit_log=log), times)
     assert answers(indexed, times) == inside

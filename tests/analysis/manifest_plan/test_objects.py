@@ -173,20 +173,6 @@ def test_custom_objects_against_earlier_manifests() -> None:
     assert told(found) == [("unchanged", "Thing default/b"), ("delete", "Thing default/a")]
 
 
-def test_pruning_of_custom_objects() -> None:
-    """An ApplySet deletes the custom objects that no manifest has, and keeps the others."""
-    made = Cluster(seed=1)
-    made.apply(_DEFINITION)
-    meta = {"name": "shop", "namespace": "default", "labels": {"applyset.kubernetes.io/id": "applyset-1"}}
-    made.create({"apiVersion": "v1", "kind": "Secret", "metadata": meta})
-    labels = "{applyset.kubernetes.io/part-of: applyset-1}"
-    form = "{{apiVersion: example.com/v1, kind: Thing, metadata: {{name: {name}, labels: {labels}}}}}"
-    gone, kept = (form.format(name=name, labels=labels) for name in "ab")
-    made.apply([gone, kept])
-    found = plan(made, kept, prune="applyset:default/shop")
-    assert told(found) == [("unchanged", "Thing default/b"), ("delete", "Thing default/a")]
-
-
 def test_pruning() -> None:
     """Objects with the labels that kubectl apply made are deleted; others are not, and an ApplySet has its own."""
     made = Cluster(seed=1)

@@ -9,8 +9,7 @@ import pytest
 
 from simkit.analysis.prove import classes
 from simkit.analysis.prove.classes import TooManyClasses, coverage
-from simkit.logic.rbac.match import rule_allows
-from simkit.logic.rbac.rule import Rule
+from simkit.logic.rbac.rule import Rule, rule_allows
 from simkit.meta.attributes import Attributes
 from simkit.meta.identity import Identity
 

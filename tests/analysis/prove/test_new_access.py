@@ -8,8 +8,8 @@ import pytest
 
 import simkit
 from simkit.analysis import ProofAnswer, no_new_access
-from simkit.analysis.prove import NotReproduced, counterexample
-from simkit.analysis.prove.counterexample import AccessCounterexample
+from simkit.analysis.prove import NotReproduced, permission
+from simkit.analysis.prove.permission import AccessCounterexample
 from simkit.seams.authorization import Authorization, stated
 from simkit.snapshot.memory import MemorySnapshot
 from tests.analysis.worlds import binding, role, rule
@@ -109,7 +109,7 @@ def test_a_trial_knows_what_to_compare_with() -> None:
 
 def test_what_the_server_does_not_confirm_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """It raises an error that is ours."""
-    monkeypatch.setattr(counterexample, "may", lambda *_: False)
+    monkeypatch.setattr(permission, "may", lambda *_: False)
     cluster = simkit.Cluster(seed=1)
     with cluster.what_if() as trial:
         trial.apply(binding("all", "cluster-admin", "group:devs"))

@@ -10,7 +10,7 @@ import pytest
 
 import simkit
 from simkit.analysis.upgrade.breaks import Break
-from simkit.analysis.upgrade.refusals import REFUSED, UNDECIDED
+from simkit.analysis.upgrade.replay import REFUSED, UNDECIDED
 from simkit.cli import main
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import simkit
-from simkit.analysis.upgrade.stream_access import STREAMS
+from simkit.analysis.upgrade.named_versions import STREAMS
 
 RBAC = "rbac.authorization.k8s.io"
 

@@ -12,8 +12,7 @@ import simkit
 from simkit.client.lister import Lister
 from simkit.client.resources import VOLUMES
 from simkit.engine.controllers.persistent_volumes import PersistentVolumeController
-from simkit.logic.workloads.volume_index import ClaimIndex, VolumeIndex
-from simkit.logic.workloads.volumes import best
+from simkit.logic.workloads.volumes import ClaimIndex, VolumeIndex, best
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.names import Key, Revision
 from simkit.meta.objects import Object

@@ -9,8 +9,7 @@ import pytest
 
 from simkit.logic.podsecurity import evaluate
 from simkit.logic.podsecurity.evaluate import BASELINE, RESTRICTED, checks_of, template_of
-from simkit.logic.podsecurity.policy import LevelVersion
-from simkit.logic.podsecurity.violation import forbidden_detail, forbidden_reason
+from simkit.logic.podsecurity.policy import LevelVersion, forbidden_detail, forbidden_reason
 from simkit.meta.names import GroupResource
 from simkit.schema.behaviour import default_behaviour
 

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simkit.kinds.parts.pod.qos import pod_limits, pod_requests
-from simkit.logic.quota.calculate import total_usage, used
-from simkit.logic.quota.scopes import best_effort, counts
+from simkit.logic.quota.calculate import best_effort, counts, total_usage, used
 from simkit.logic.quota.usage import CLAIMS, PODS, SERVICES, matching, missing_resources, usage
 from simkit.meta.names import GroupResource
 from simkit.meta.resource_list import ResourceList, add, maximum, quantity_texts, resource_list_of, subtract

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simkit.logic.rbac.cover import EVERYTHING, breakdown, compact_rules, covers, missing_rules_text, uncovered
-from simkit.logic.rbac.match import rule_allows
-from simkit.logic.rbac.rule import Rule
+from simkit.logic.rbac.rule import Rule, rule_allows
 from simkit.meta.attributes import Attributes
 from simkit.meta.identity import Identity
 

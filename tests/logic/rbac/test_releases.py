@@ -11,9 +11,7 @@ import pytest
 
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
-from simkit.logic.rbac.defaults import default_objects
-from simkit.logic.rbac.forms import in_form
-from simkit.logic.rbac.releases import assumed, changes
+from simkit.logic.rbac.defaults import assumed, changes, default_objects, in_form
 from simkit.meta import datasets
 from simkit.schema.feature_gates import parse_feature_gates
 from simkit.schema.releases import RELEASES

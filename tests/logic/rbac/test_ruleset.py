@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from simkit.logic.rbac.match import rule_allows
-from simkit.logic.rbac.rule import Rule, rules_of
+from simkit.logic.rbac.rule import Rule, rule_allows, rules_of
 from simkit.logic.rbac.ruleset import RuleSet
 from tests.logic.rbac.test_cover import ASKS, rules
 

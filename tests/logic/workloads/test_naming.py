@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from simkit.logic.workloads.naming import revision_hash, template_hash
+from simkit.logic.workloads.revisions import revision_hash, template_hash, template_text
 from simkit.logic.workloads.rollout import bare_template
-from simkit.logic.workloads.template_hash_text import template_text
 from tests.shared import SHARED, needs_shared
 
 Object = Mapping[str, Any]

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from simkit.analysis.access.resolve import AUTHORIZATION_RESOURCES
-from simkit.logic.rbac.match import group_matches, resource_matches, verb_matches
-from simkit.logic.rbac.rule import ALL, Rule
+from simkit.logic.rbac.rule import ALL, Rule, group_matches, resource_matches, verb_matches
 from simkit.meta.errors import SimkitError
 from simkit.schema.catalogue import Catalogue
 

@@ -17,9 +17,7 @@ from simkit.analysis.upgrade.behaviour.components import (
     settings,
 )
 from simkit.analysis.upgrade.behaviour.entries import VARIABLES, Detector, Entry, behaviour_entries, compiled
-from simkit.analysis.upgrade.behaviour.fields import PathTree, path_text
-from simkit.analysis.upgrade.behaviour.label_names import lines_naming, name_uses
-from simkit.analysis.upgrade.behaviour.pod_templates import pod_templates
+from simkit.analysis.upgrade.behaviour.places import PathTree, lines_naming, name_uses, path_text, pod_templates
 from simkit.analysis.upgrade.behaviour.skew import too_old
 from simkit.analysis.upgrade.breaks import Break, break_of
 from simkit.analysis.upgrade.items import Item

@@ -18,8 +18,7 @@ from simkit.engine.pipeline.verbs.request_object import create_attributes
 from simkit.engine.pipeline.verbs.server_writes import update_status_as_server
 from simkit.engine.registry.write import DeleteOptions, Deletion, Write, failed_precondition
 from simkit.kinds.strategies import strategy_of
-from simkit.logic.workloads.budgets import guarding, pod_ready, with_allowed
-from simkit.logic.workloads.status_conditions import with_condition
+from simkit.logic.workloads.status_conditions import guarding, pod_ready, with_allowed, with_condition
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import API_SERVER

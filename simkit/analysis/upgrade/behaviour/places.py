@@ -1,13 +1,143 @@
-"""A label or taint by its name, wherever an object names it: selectors, affinities, tolerations, expressions, texts."""
+"""Where objects have things: paths of fields, pod templates, and labels or taints by their names.
+
+Many paths are looked for together, so that they cost one walk over what they have in common.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from simkit.meta.domain import label
+from simkit.meta.objects import Object, at, metadata
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class PathTree(Generic[T]):
+    """Paths with something at their ends."""
+
+    ends: list[T] = field(default_factory=list)
+    children: dict[str, PathTree[T]] = field(default_factory=dict)
+
+    def add(self, path: tuple[str, ...], end: T) -> None:
+        """Put something at the end of a path. ``*`` is any item or key, ``name*`` any key that begins so."""
+        node = self
+        for step in path:
+            node = node.children.setdefault(step, PathTree())
+        node.ends.append(end)
+
+    def matches(self, value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[T, tuple[str, ...], Any]]:
+        """The ends of the paths that a value has: the end, the path with its indexes, the value there.
+
+        Examples
+        --------
+        >>> tree = PathTree()
+        >>> tree.add(("spec", "ports", "*", "name"), "named")
+        >>> [(end, path_text(path), name) for end, path, name in tree.matches({"spec": {"ports": [{"name": "web"}]}})]
+        [('named', 'spec.ports[0].name', 'web')]
+        """
+        for end in self.ends:
+            yield end, path, value
+        for step, node in self.children.items():
+            for name, inner in _children(value, step):
+                yield from node.matches(inner, (*path, name))
+
+
+def _children(value: Any, step: str) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, Mapping):
+        if not step.endswith("*"):
+            if value.get(step) is not None:
+                yield step, value[step]
+            return
+        start = step[:-1]
+        yield from ((name, inner) for name, inner in value.items() if isinstance(name, str) and name.startswith(start))
+    elif step == "*" and isinstance(value, list):
+        yield from ((f"[{index}]", inner) for index, inner in enumerate(value))
+
+
+def path_text(path: tuple[str, ...]) -> str:
+    """A path as people write it; keys with dots in brackets.
+
+    Examples
+    --------
+    >>> path_text(("metadata", "annotations", "example.com/a", "[0]"))
+    'metadata.annotations[example.com/a][0]'
+    """
+    text = ""
+    for step in path:
+        if step.startswith("["):
+            text += step
+        elif "." in step or "/" in step:
+            text += f"[{step}]"
+        else:
+            text += f".{step}" if text else step
+    return text
+
+
+_TEMPLATE: Final = ("spec", "template")
+TEMPLATES: Final[Mapping[str, tuple[str, ...]]] = {
+    "Pod": (),
+    "PodTemplate": ("template",),
+    "Deployment": _TEMPLATE,
+    "ReplicaSet": _TEMPLATE,
+    "ReplicationController": _TEMPLATE,
+    "DaemonSet": _TEMPLATE,
+    "StatefulSet": _TEMPLATE,
+    "Job": _TEMPLATE,
+    "CronJob": ("spec", "jobTemplate", *_TEMPLATE),
+}
+"""The path to the template in each built-in kind. Follows ``pkg/api/pod`` and the types of ``k8s.io/api``, release
+1.30."""
+_BUILT_IN: Final = frozenset(("v1", "apps", "batch", "extensions"))
+_MARK: Final = b'"containers":['
+_DEEPEST_TEMPLATE: Final = 20
+
+
+def pod_templates(obj: Object, body: bytes) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:
+    """Each pod or template of an object with its path. Pods that something controls, and revisions, are left to what
+    makes them.
+
+    ``body`` is the object's text: custom resources without containers in it are not looked through.
+    """
+    kind, api_version = str(obj.get("kind")), str(obj.get("apiVersion"))
+    path = TEMPLATES.get(kind) if api_version.partition("/")[0] in _BUILT_IN else None
+    if path is not None:
+        found = at(obj, *path)
+        if isinstance(found, Mapping) and not (kind == "Pod" and _is_controlled(obj)):
+            yield path, found
+    elif kind != "ControllerRevision" and (_MARK in body or not body):
+        yield from _nested(obj, ())
+
+
+def _is_controlled(pod: Object) -> bool:
+    owners = metadata(pod).get("ownerReferences")
+    return isinstance(owners, list) and any(isinstance(each, Mapping) and each.get("controller") for each in owners)
+
+
+def _nested(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:
+    """The pod templates in an object of another kind: values whose spec has containers with images."""
+    if len(path) > _DEEPEST_TEMPLATE:
+        return
+    if isinstance(value, Mapping):
+        if _has_containers(value.get("spec")):
+            yield path, value
+            return
+        for name, inner in value.items():
+            yield from _nested(inner, (*path, str(name)))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _nested(inner, (*path, f"[{index}]"))
+
+
+def _has_containers(spec: Any) -> bool:
+    containers = spec.get("containers") if isinstance(spec, Mapping) else None
+    return isinstance(containers, list) and any(isinstance(each, Mapping) and "image" in each for each in containers)
+
 
 _NOT_LOOKED_AT: Final = frozenset(
     (label("last-applied-configuration", "kubectl"), "managedFields", "ownerReferences", "status")
