@@ -5,9 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import wraps
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -17,10 +15,6 @@ from simkit.present.readable_table import aligned, head, html_table, shown_of, s
 
 if TYPE_CHECKING:
     from simkit.analysis.table_plot import TablePlot
-
-
-_NAMES: Final = ("__name__", "__qualname__")
-"""The names that a method takes over from that of pandas, beside its signature."""
 
 
 class ReadableFrame(pd.DataFrame):
@@ -52,23 +46,8 @@ class ReadableFrame(pd.DataFrame):
         """The table itself, as of every other answer."""
         return self
 
-    if not TYPE_CHECKING:  # a type checker, and help, know them by the signatures of pandas
-
-        @wraps(pd.DataFrame.merge, assigned=_NAMES)
-        def merge(self, *args: object, **options: object) -> ReadableFrame:
-            """The rows of this table with those of another one, as ``pandas.DataFrame.merge`` joins them."""
-            with _plural_told(self, *(one for one in args if isinstance(one, pd.DataFrame))):
-                return super().merge(*args, **options)
-
-        @wraps(pd.DataFrame.groupby, assigned=_NAMES)
-        def groupby(self, *args: object, **options: object) -> object:
-            """The rows in groups, as ``pandas.DataFrame.groupby`` makes them."""
-            with _plural_told(self):
-                return super().groupby(*args, **options)
-
     def __getitem__(self, key: Any) -> Any:
-        with _plural_told(self):
-            return super().__getitem__(self._named(key))
+        return super().__getitem__(self._named(key))
 
     def _named(self, key: Any) -> Any:
         """The name of a column, or a list of them, where they are written as the table shows them: ``binding kind``."""
@@ -107,18 +86,3 @@ class ReadableFrame(pd.DataFrame):
         rows = shown_rows(list(self.columns), self.itertuples(index=False, name=None))
         for place, row in zip(self.index, rows):
             yield row if numbered else (*(place if isinstance(place, tuple) else (place,)), *row)
-
-
-@contextmanager
-def _plural_told(*tables: pd.DataFrame) -> Iterator[None]:
-    """Explain a missing column of which the table has the plural: how to have a row for each value."""
-    try:
-        yield
-        return
-    except KeyError as error:
-        name = str(error.args[0]) if error.args else ""
-        if not any(f"{name}s" in one.columns for one in tables):
-            raise
-        instead = f".explode('{name}s').rename(columns={{'{name}s': '{name}'}})"
-        one_each = " (findings have them with each='subject')" if name == "subject" else ""
-    raise KeyError(f"{name}: each row has several, in the column {name}s; a row for each gives {instead}{one_each}")

@@ -53,8 +53,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     close = parts.add_parser("close", help="write admission policies that close escalation paths")
     close.add_argument("--subject", action="append", metavar="WHO", help="user:alice, group:devs, sa:ns/name")
     close.add_argument("--goal", action="append", metavar="GOAL", help="cluster-admin, 'a node', 'get secrets in ns'")
-    told = "the expressions must have no type warnings at RELEASE; may be repeated (default: the cluster's own)"
-    close.add_argument("--at", action="append", default=[], metavar="RELEASE", help=told)
     add_audit_log(close, "requests that no policy may refuse")
     add_source(close)
 
@@ -75,7 +73,7 @@ def _close(args: argparse.Namespace) -> int:
     for path in cluster.escalations(args.subject, args.goal or WELL_KNOWN):
         if not path.prove(cluster):
             continue
-        found = cluster.closing_policy(path, audit_log=audit_log, releases=args.at)
+        found = cluster.closing_policy(path, audit_log=audit_log)
         left = left or not found
         manifests |= {f"{obj['kind']} {obj['metadata']['name']}": obj for obj in found.manifests}
         sys.stderr.write(f"{found}\n")

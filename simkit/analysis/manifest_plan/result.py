@@ -32,7 +32,6 @@ Section = Literal[
     "budgets",
     "versions",
     "warnings",
-    "images and secrets",
 ]
 TITLES: Final[dict[Section, str]] = {
     "refused": "Refused or not tried",
@@ -45,7 +44,6 @@ TITLES: Final[dict[Section, str]] = {
     "objects": "Objects",
     "versions": "API versions removed at this release or the next",
     "warnings": "Warnings of kube-apiserver",
-    "images and secrets": "Images and secrets",
 }
 """The sections in the order in which a reviewer reads them, with their headings."""
 

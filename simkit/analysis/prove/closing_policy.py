@@ -1,7 +1,7 @@
 """Admission policies that close an escalation path where taking the right away would break what needs it.
 
 A policy is returned only if it is checked: the path's proof fails on a fork where it is in force, nothing that its
-subject runs or has asked for is refused, and its expressions have no type warnings at the releases asked for.
+subject runs or has asked for is refused, and its expressions have no type warnings.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from simkit.meta.identity import AUTHENTICATED, Identity, administrator
 from simkit.meta.message import Request
 from simkit.meta.objects import Object, name_of
 from simkit.schema.catalogue import Catalogue, Resource
-from simkit.schema.releases import release_name
+from simkit.schema.releases import minor_of
 from simkit.seams.snapshot import Sandbox, Snapshot
 
 if TYPE_CHECKING:
@@ -129,7 +129,6 @@ def closing_policy(
     path: EscalationPath | Finding,
     *,
     audit_log: AuditLog | None = None,
-    releases: Sequence[str] = (),
     sandbox: Sandbox,
 ) -> ClosingPolicy:
     """The narrowest admission policy that closes an escalation path, and refuses nothing else that is known.
@@ -140,8 +139,6 @@ def closing_policy(
         A path of ``escalations``; or a finding, of whose subjects the shortest path counts that needs its binding.
     audit_log
         Requests that must not be refused.
-    releases
-        The releases at which the expressions must have no type warnings; the cluster's own unless given.
     sandbox
         The cluster on forks of which the path is executed, without the policy and with it.
 
@@ -176,7 +173,7 @@ def closing_policy(
     if not proof:
         raise SimkitError(f"there is no proof of the path that a policy could stop: {proof.verdict} {proof.reason}")
     events = list(read_events(audit_log)) if audit_log is not None else []
-    search = _Search(path, snapshot, sandbox, events, releases)
+    search = _Search(path, snapshot, sandbox, events)
     tried = []
     for performed in proof.performed:
         for candidate in search.candidates(performed):
@@ -231,11 +228,9 @@ class _Search:
         snapshot: Snapshot,
         sandbox: Sandbox,
         events: Sequence[Object],
-        releases: Sequence[str],
     ) -> None:
         self._path, self._snapshot, self._sandbox, self._events = path, snapshot, sandbox, events
         self._catalogue = catalogue_of(self._snapshot)
-        self._releases = tuple(map(release_name, releases)) or (self._snapshot.release,)
 
     def candidates(self, performed: Any) -> Iterator[_Candidate]:
         """Policies against a request of the attacker, the narrowest first."""
@@ -302,14 +297,11 @@ class _Search:
         return self._harm(candidate)
 
     def _untyped(self, policy: Object) -> str:
-        """What is wrong with the types of a policy at the releases asked for."""
-        for release in self._releases:
-            if int(release.partition(".")[2]) < _FIRST:
-                return f"release {release} has no stable policies"
-            catalogue = self._catalogue if release == self._snapshot.release else Catalogue.for_release(release)
-            for warning in expression_warnings(policy, catalogue):
-                return f"release {release}: {warning.get('warning')}"
-        return ""
+        """What is wrong with the types of a policy at the release of the cluster."""
+        release = self._snapshot.release
+        if minor_of(release) < _FIRST:
+            return f"release {release} has no stable policies"
+        return next((str(one.get("warning")) for one in expression_warnings(policy, self._catalogue)), "")
 
     def _harm(self, candidate: _Candidate) -> str:
         """What a policy refuses that is running, or was asked for."""
