@@ -68,7 +68,7 @@ def document(dump: Dump, sifted: SuppressedAudit, request: Request, *, tell: Any
     from simkit.analysis import escalations, remediation_plan
     from simkit.analysis.causes import group_causes
     from simkit.analysis.escalation.find.graph_document import graph_document
-    from simkit.analysis.escalation.prove.verdicts import tally
+    from simkit.analysis.escalation.prove.proof import tally
 
     say = tell or _nothing
     snapshot = dump.snapshot()

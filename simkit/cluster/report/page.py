@@ -10,8 +10,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
 from simkit.analysis.rendering import counted
-from simkit.cluster.report.data_block import data_block, plain_block
-from simkit.cluster.report.page_data import graph_data, page_data
+from simkit.cluster.report.page_data import data_block, graph_data, page_data
 from simkit.meta.visible_text import one_line
 from simkit.present.design import MARK
 from simkit.present.escaping import terminal_text
@@ -65,7 +64,7 @@ def page(content: Mapping[str, Any], pictures: Mapping[str, str] | None = None) 
             pictures={name: Markup(text) for name, text in (pictures or {}).items()},  # noqa: S704
             mark=Markup(MARK),  # noqa: S704
             data=data_block("data", page_data(content, findings, checks, folded)),
-            graph=plain_block("graph-data", graph_data(content)),
+            graph=data_block("graph-data", graph_data(content)),
             graph_script=Markup(graph_page_script()),  # noqa: S704
             style=Markup(style),  # noqa: S704
             script=Markup(script),  # noqa: S704

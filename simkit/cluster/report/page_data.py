@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+import orjson
+
+from simkit.meta.visible_text import one_line
+from simkit.present.escaping import terminal_text
+
 Record = Mapping[str, Any]
 _OF_FINDING: Final = (
     *("check", "namespace", "team", "subjects", "binding", "role"),
@@ -65,3 +70,26 @@ def _way(one: Record) -> dict[str, Any]:
         **{name: one[name] for name in ("cause", "subjects", "goals", "proof")},
         "steps": [[step["primitive"], step["target"], step["granted_by"]] for step in one["steps"]],
     }
+
+
+BLOCKS: Final = frozenset({"diff", "commands", "way_back", "command"})
+"""Fields whose texts have several lines."""
+
+
+def data_block(name: str, content: Any) -> Any:
+    """The element that holds some content for a script of the page.
+
+    Texts are shown as on the rest of the page: what cannot be seen is written out. No text ends the element.
+    """
+    from markupsafe import Markup
+
+    inside = orjson.dumps(_visible(content)).decode().replace("<", "\\u003c")
+    return Markup(f'<script type="application/json" id="{name}">{inside}</script>')  # noqa: S704
+
+
+def _visible(value: Any, *, block: bool = False) -> Any:
+    if isinstance(value, str):
+        return terminal_text(value) if block else one_line(value)
+    if isinstance(value, Mapping):
+        return {one_line(name): _visible(one, block=name in BLOCKS) for name, one in value.items()}
+    return [_visible(one, block=block) for one in value] if isinstance(value, list | tuple) else value

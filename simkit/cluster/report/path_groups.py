@@ -43,7 +43,7 @@ class PathGroup:
     @property
     def verdicts(self) -> dict[str, int]:
         """The numbers of executed paths by outcome."""
-        from simkit.analysis.escalation.prove.verdicts import tally
+        from simkit.analysis.escalation.prove.proof import tally
 
         return tally(self.proofs)
 
