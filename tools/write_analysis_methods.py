@@ -106,7 +106,7 @@ def stub() -> str:
             "# Written by tools/write_analysis_methods.py out of simkit.analysis.",
             "from abc import ABCMeta",
             *sorted(imports),
-            "from simkit.cluster.analysed_cluster import AnalysedCluster",
+            "from simkit.cluster.question import AnalysedCluster",
             "class AnalysisMethods(AnalysedCluster, metaclass=ABCMeta):",
             *lines,
             "",

@@ -5,8 +5,7 @@ Type checkers read the signatures in ``analysis_methods.pyi``, which ``tools/wri
 
 from __future__ import annotations
 
-from simkit.cluster.analysed_cluster import AnalysedCluster
-from simkit.cluster.question import Question
+from simkit.cluster.question import AnalysedCluster, Question
 
 
 class AnalysisMethods(AnalysedCluster):

@@ -33,7 +33,7 @@ from simkit.analysis.prove.policies import PolicySource
 from simkit.analysis.rbac.subject import Members
 from simkit.analysis.upgrade.requests import Metrics
 from simkit.analysis.upgrade.upgrade_report import UpgradeReport
-from simkit.cluster.analysed_cluster import AnalysedCluster
+from simkit.cluster.question import AnalysedCluster
 from simkit.logic.lifecycle import History
 from simkit.logic.rbac.binding import Subject
 from simkit.meta.domain import DEFAULT_NAMESPACE

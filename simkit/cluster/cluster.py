@@ -11,14 +11,12 @@ from urllib.parse import urlsplit
 from simkit.cluster import assembly
 from simkit.cluster.analysis_methods import AnalysisMethods
 from simkit.cluster.control_plane import ControlPlane
-from simkit.cluster.disabled_apis import runtime_config_disabling
-from simkit.cluster.egress_methods import EgressMethods
 from simkit.cluster.inspection_methods import InspectionMethods
 from simkit.cluster.options import LATEST, Options
 from simkit.cluster.question import METHODS, explains_wrong_calls
-from simkit.cluster.releases import at_release
+from simkit.cluster.releases import at_release, runtime_config_disabling
 from simkit.cluster.simulation_methods import SimulationMethods
-from simkit.cluster.traffic_methods import TrafficMethods
+from simkit.cluster.traffic_methods import EgressMethods, TrafficMethods
 from simkit.cluster.trial_methods import TrialMethods
 from simkit.engine.pipeline.handler_chain import serve_request
 from simkit.meta.domain import DEFAULT_NAMESPACE
@@ -161,7 +159,7 @@ class Cluster(AnalysisMethods, EgressMethods, InspectionMethods, SimulationMetho
         return f"<Cluster release {self.release}, {stored} objects at revision {self._control_plane.store.revision}>"
 
     def _repr_html_(self) -> str:
-        from simkit.cluster.html_summary import cluster_html
+        from simkit.cluster.inspection_methods import cluster_html
 
         return cluster_html(self)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from simkit.cluster.analysed_cluster import AnalysedCluster
+from simkit.cluster.question import AnalysedCluster
 from simkit.meta.domain import DEFAULT_NAMESPACE
 from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.identity import Identity

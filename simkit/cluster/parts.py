@@ -14,8 +14,7 @@ from simkit.cluster import bootstrap
 from simkit.cluster.access import Access
 from simkit.cluster.controllers import ControllerContext, controllers
 from simkit.cluster.extensions import Extensions, performing
-from simkit.cluster.plugin_settings import read_settings
-from simkit.cluster.plugins import PluginInitializer, plugins
+from simkit.cluster.plugins import PluginInitializer, plugins, read_settings
 from simkit.cluster.recording import audit_of
 from simkit.cluster.releases import catalogue_of
 from simkit.cluster.store_snapshot import Indexers, StoreSnapshot

@@ -1,12 +1,14 @@
-"""The admission plugins, the order in which they are called, and those that are on."""
+"""The admission plugins, the order in which they are called, those that are on, and their settings in the file of
+``--admission-control-config-file``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
 
-from simkit.cluster import plugin_settings as read
 from simkit.cluster.extensions import Extensions
 from simkit.engine.admission.candidates import Convert, LiveClusterReader
 from simkit.engine.admission.images import AlwaysPullImages
@@ -26,10 +28,10 @@ from simkit.engine.admission.pod_scheduling import (
     Priority,
     RuntimeClass,
 )
-from simkit.engine.admission.pod_security import PodSecurity
+from simkit.engine.admission.pod_security import Exemptions, PodSecurity
 from simkit.engine.admission.pod_security_policy import PodSecurityPolicy, SecurityContextDeny
 from simkit.engine.admission.policies import MutatingAdmissionPolicy, ValidatingAdmissionPolicy
-from simkit.engine.admission.resource_quota import Charge, ResourceQuota
+from simkit.engine.admission.resource_quota import Charge, LimitedResource, ResourceQuota
 from simkit.engine.admission.service_account import ServiceAccount
 from simkit.engine.admission.signers import (
     CertificateApproval,
@@ -59,9 +61,13 @@ from simkit.engine.admission.tolerations import (
 )
 from simkit.engine.admission.webhook import MutatingAdmissionWebhook, Restore, ValidatingAdmissionWebhook
 from simkit.engine.admission.webhook_calls import WebhookClient
+from simkit.language.yaml.complaints import BrokenText
+from simkit.language.yaml.small_files import value_of_bytes
+from simkit.logic.podsecurity.policy import PREFIX, Policy, policy_of
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import Clock, NameSource
 from simkit.meta.errors import SimkitError
+from simkit.meta.names import GroupResource
 from simkit.schema.admissionplugins import on_by_default, plugins_of, span
 from simkit.schema.catalogue import Catalogue
 from simkit.seams import Authorizer, Plugin, Store
@@ -89,12 +95,12 @@ class PluginInitializer:
     """The function that creates a namespace."""
     snapshot: Callable[[], Snapshot]
     """The function that returns the objects which are stored now."""
-    settings: Mapping[str, read.Settings] = field(default_factory=dict)
+    settings: Mapping[str, Settings] = field(default_factory=dict)
     """The settings of plugins in a file, by name."""
     toleration_seconds: tuple[int, int] = SECONDS
     """Seconds for which pods stay on nodes that are not ready, and on unreachable ones."""
 
-    def of(self, name: str) -> read.Settings:
+    def of(self, name: str) -> Settings:
         """The settings of a plugin."""
         return self.settings.get(name) or {}
 
@@ -118,7 +124,7 @@ def _pod_node_selector(initializer: PluginInitializer) -> Plugin:
 
 def _resource_quota(initializer: PluginInitializer) -> Plugin:
     return ResourceQuota(
-        initializer.store, initializer.clock, initializer.charge, read.limited(initializer.of("ResourceQuota"))
+        initializer.store, initializer.clock, initializer.charge, limited(initializer.of("ResourceQuota"))
     )
 
 
@@ -161,7 +167,7 @@ PLUGINS: Final = PartRegistry[Maker](
         "PodSecurity": lambda initializer: PodSecurity(
             initializer.store,
             initializer.behaviour,
-            *read.pod_security(initializer.of("PodSecurity")),
+            *pod_security(initializer.of("PodSecurity")),
         ),
         "PodSecurityPolicy": lambda initializer: PodSecurityPolicy(initializer.store),
         "PodNodeSelector": _pod_node_selector,
@@ -278,3 +284,51 @@ def _check(flag: str, name: str, release: str, registry: PartRegistry[Maker]) ->
     else:
         hint = f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(known)}"
     raise SimkitError(f'--{flag}-admission-plugins: plugin "{name}" is unknown; {hint}')
+
+
+Settings = Mapping[str, Any]
+
+
+def read_settings(path: str | Path) -> dict[str, Settings]:
+    """The settings in a file, by plugin. Raises SimkitError for a file that cannot be read."""
+    path = Path(path)
+    found: dict[str, Settings] = {}
+    for plugin in _document(path).get("plugins") or ():
+        settings = plugin.get("configuration")
+        if settings is None and plugin.get("path"):
+            settings = _document(path.parent / plugin["path"])
+        found[plugin.get("name", "")] = settings or {}
+    return found
+
+
+def _document(path: Path) -> Mapping[str, Any]:
+    try:
+        document = value_of_bytes(path.read_bytes())
+    except (OSError, BrokenText) as error:
+        raise SimkitError(f"the settings of admission plugins cannot be read from {path}: {error}") from None
+    if not isinstance(document, Mapping):
+        raise SimkitError(f"{path} holds no settings of admission plugins")
+    return document
+
+
+def pod_security(settings: Settings) -> tuple[Policy, Exemptions]:
+    """The default policy of namespaces and the exemptions. Raises SimkitError."""
+    defaults = settings.get("defaults") or {}
+    policy, errors = policy_of({PREFIX + name: str(value) for name, value in defaults.items()})
+    if errors:
+        raise SimkitError(f"PodSecurity: {'; '.join(f'{error.value!r} {error.detail}' for error in errors)}")
+    exempt = settings.get("exemptions") or {}
+    parts = ("namespaces", "usernames", "runtimeClasses")
+    return policy, Exemptions(*(frozenset(exempt.get(part) or ()) for part in parts))
+
+
+def limited(settings: Settings) -> list[LimitedResource]:
+    """The resources that may only be used if a quota covers them."""
+    return [
+        LimitedResource(
+            GroupResource(each.get("apiGroup", ""), each.get("resource", "")),
+            each.get("matchContains") or (),
+            each.get("matchScopes") or (),
+        )
+        for each in settings.get("limitedResources") or ()
+    ]

@@ -1,19 +1,22 @@
-"""Free functions of ``simkit.analysis`` as methods of a cluster."""
+"""Free functions of ``simkit.analysis`` as methods of a cluster, and what these need of it."""
 
 from __future__ import annotations
 
 import functools
 import inspect
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping
 from importlib import import_module
 from types import MethodType
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, Self, TypeVar
 
+from simkit.meta.errors import SimkitError
+from simkit.meta.identity import Identity
+from simkit.meta.message import Request, Response
 from simkit.meta.wrong_names import with_explained_calls
-
-if TYPE_CHECKING:
-    from simkit.cluster.analysed_cluster import AnalysedCluster
+from simkit.seams.snapshot import Sandbox, Snapshot
+from simkit.snapshot.dump import Dump
 
 
 class Question:
@@ -201,3 +204,49 @@ def _is_method(cls: type, name: str) -> bool:
     """True for a method that is written out; questions explain wrong calls themselves."""
     found = next(vars(base)[name] for base in cls.__mro__ if name in vars(base))
     return isinstance(found, Callable) and not isinstance(found, type | staticmethod | classmethod)  # type: ignore[arg-type]
+
+
+class AnalysedCluster(ABC):
+    """Something that has a snapshot, and forks on which answers can be tried."""
+
+    dump: Dump | None
+    """The dump that the objects came from, in their original versions; or None."""
+
+    @property
+    @abstractmethod
+    def release(self) -> str:
+        """The release that it behaves as."""
+
+    @abstractmethod
+    def snapshot(self) -> Snapshot:
+        """The objects as they are now."""
+
+    def compared_with(self, before: Snapshot | Sandbox | None) -> Snapshot | Sandbox:
+        """What a comparison of the cluster is with: what is asked for. A trial also knows where it came from."""
+        if before is None:
+            raise SimkitError("say what to compare with, before=..., or ask a trial: cluster.what_if()")
+        return before
+
+    @abstractmethod
+    def fork(self, *, release: str | None = None) -> Self:
+        """An independent copy."""
+
+    @abstractmethod
+    def with_apis_disabled(self, *elements: str) -> Self:
+        """A fork that no longer serves some versions, groups or resources."""
+
+    @abstractmethod
+    def perform(self, request: Request, *, identity: Identity | None = None) -> Response:
+        """The answer to a request."""
+
+    @abstractmethod
+    def rehearsal(self, *, settings: Mapping[str, str]) -> Self:
+        """A fork with simulated nodes in the place of all, on a clock of its own."""
+
+    @abstractmethod
+    def advance(self, seconds: float) -> None:
+        """Let time pass on a simulated clock."""
+
+    @abstractmethod
+    def stop_node(self, name: str) -> None:
+        """Have the machine of a simulated node fail."""

@@ -1,8 +1,10 @@
-"""A server of any release: its resources, its limits, and the migration of a fork to another release."""
+"""A server of any release: its resources, its limits, the migration of a fork to another release, and a fork
+without some APIs, as after their removal.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -11,12 +13,13 @@ from simkit.cluster.plugins import PLUGINS
 from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.logic.rbac.defaults import assumed
 from simkit.meta.behaviour import changes
+from simkit.meta.errors import SimkitError
 from simkit.meta.names import Key
 from simkit.schema.admissionplugins import plugins_of
 from simkit.schema.catalogue import Catalogue, Resource
 from simkit.schema.feature_gates import known, settable
 from simkit.schema.releases import BASE, minor_of, release_name
-from simkit.schema.runtimeconfig import configured
+from simkit.schema.runtimeconfig import configured, parse
 from simkit.seams import Store
 
 _READ_POLICIES: Final = frozenset((20, 21, *range(23, 37)))
@@ -179,3 +182,38 @@ def _moved(old: Catalogue, new: Catalogue) -> Iterator[tuple[Resource, Resource]
         same = new.kind(before.storage_gvk)
         if same is not None:
             yield before, same
+
+
+def runtime_config_disabling(catalogue: Catalogue, elements: Sequence[str]) -> dict[str, bool]:
+    """The settings of ``--runtime-config`` that disable versions, groups or resources.
+
+    Parameters
+    ----------
+    elements
+        A version (``policy/v1beta1``), a group (``policy``), or a resource of a version
+        (``storage.k8s.io/v1beta1/csistoragecapacities``).
+
+    Raises
+    ------
+    SimkitError
+        For what the server does not serve to begin with.
+    """
+    settings: dict[str, bool] = {}
+    for element in elements:
+        group = catalogue.group(element)
+        if group is not None and element:
+            settings |= {f"{element}/{version}": False for version in group.versions}
+        else:
+            settings |= dict.fromkeys(parse(element), False)
+    _check(catalogue, settings)
+    return settings
+
+
+def _check(catalogue: Catalogue, settings: dict[str, bool]) -> None:
+    versions = {each.api_version for each in catalogue.resources()}
+    resources = {f"{each.api_version}/{each.resource}" for each in catalogue.resources()}
+    for key in settings:
+        if key not in versions | resources:
+            served = ", ".join(sorted(version for version in versions if version.startswith(key.partition("/")[0])))
+            hint = f"; of that group: {served}" if served else ""
+            raise SimkitError(f"release {catalogue.release} does not serve {key!r}{hint}")

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
-from simkit.cluster.analysed_cluster import AnalysedCluster
+from simkit.cluster.question import AnalysedCluster
 from simkit.meta.clock import Clock, SimulatedClock
 from simkit.meta.errors import SimkitError
 from simkit.meta.objects import Object

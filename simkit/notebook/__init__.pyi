@@ -1,11 +1,11 @@
 from simkit.notebook.access_checks import must, must_not
 from simkit.notebook.access_panel import Panel, panel
-from simkit.notebook.answer_change import as_it_is
 from simkit.notebook.answer_effects import objects_beyond
 from simkit.notebook.diagrams import Diagram, chain_diagram, sequence_diagram
 from simkit.notebook.escalation_graph import PathGraph, path_graph
 from simkit.notebook.exercises import Exercise, Guess
 from simkit.notebook.explorer import Explorer, explore
+from simkit.notebook.learner_code import as_it_is
 from simkit.notebook.prediction import Prediction
 from simkit.notebook.request_inspector import RequestInspector, inspect_request
 from simkit.notebook.state_checks import must_accept, must_hold, must_refuse

@@ -11,9 +11,8 @@ from simkit.analysis.access.resolve import REQUEST_VERBS, SPECIAL_VERBS
 from simkit.analysis.access.who_can import who_can
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import name_of
-from simkit.notebook.background import Background
 from simkit.notebook.pages import PAGE, Pages
-from simkit.notebook.sections import PanelBox
+from simkit.notebook.sections import Background, PanelBox
 from simkit.notebook.suggestions import press_on_enter, suggestions
 from simkit.notebook.verdict import rule_html
 from simkit.seams.snapshot import Snapshot

@@ -10,8 +10,7 @@ import traitlets
 from simkit.analysis.escalation.find.graph_document import GraphDocument, graph_document
 from simkit.analysis.escalation.find.queries import WELL_KNOWN, Escalations, escalations
 from simkit.analysis.rbac.unknown_names import warn_of_unnamed_subject
-from simkit.notebook.background import Background
-from simkit.notebook.sections import PanelBox
+from simkit.notebook.sections import Background, PanelBox
 from simkit.present.path_graph import graph_script, graph_styles
 
 if TYPE_CHECKING:

@@ -8,12 +8,9 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from simkit.meta.visible_text import html_text
 from simkit.notebook.access_checks import AccessCheck, must, must_not
-from simkit.notebook.answer_change import as_it_is, carry_out, removed_by
-from simkit.notebook.answer_effects import access_beyond, objects_beyond
-from simkit.notebook.answer_grants import named_by_answer
+from simkit.notebook.answer_effects import access_beyond, named_by_answer, objects_beyond
 from simkit.notebook.answer_shape import SHAPES, Shape, is_empty, misfit, unknown_keys
-from simkit.notebook.attempt import Attempt
-from simkit.notebook.learner_code import run_learner_code
+from simkit.notebook.learner_code import Attempt, as_it_is, carry_out, removed_by, run_learner_code
 from simkit.notebook.state_checks import StateCheck, WriteCheck
 from simkit.notebook.verdict import Note, Verdict
 

@@ -12,10 +12,9 @@ from simkit.analysis.rbac.tables import table
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, metadata
 from simkit.meta.visible_text import html_text
-from simkit.notebook.background import Background
 from simkit.notebook.object_relations import events_of, object_access, object_yaml, relations_of
 from simkit.notebook.pages import PAGE, Pages
-from simkit.notebook.sections import PanelBox, Sections
+from simkit.notebook.sections import Background, PanelBox, Sections
 
 if TYPE_CHECKING:
     from simkit.cluster.cluster import Cluster

@@ -17,10 +17,9 @@ from simkit.language.yaml.decode import decode
 from simkit.meta.errors import IncompleteSnapshot, SimkitError
 from simkit.meta.message import Request
 from simkit.meta.visible_text import html_text
-from simkit.notebook.background import Background
 from simkit.notebook.object_relations import object_yaml
 from simkit.notebook.pages import PAGE, Pages
-from simkit.notebook.sections import PanelBox
+from simkit.notebook.sections import Background, PanelBox
 from simkit.notebook.suggestions import press_on_enter, suggestions
 from simkit.present.colours import GREEN, VERMILION
 from simkit.snapshot.diff import ABSENT, FieldChange

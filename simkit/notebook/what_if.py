@@ -13,9 +13,8 @@ from simkit.analysis.escalation import compare_paths
 from simkit.analysis.rbac.tables import bindings, table
 from simkit.meta.errors import SimkitError
 from simkit.meta.visible_text import html_text
-from simkit.notebook.background import Background
 from simkit.notebook.pages import PAGE, Pages
-from simkit.notebook.sections import PanelBox, Sections
+from simkit.notebook.sections import Background, PanelBox, Sections
 from simkit.notebook.suggestions import press_on_enter
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 import simkit
 from simkit.analysis import audit, causes, escalations
 from simkit.analysis.escalation.cut.remedy import after
-from simkit.analysis.findings.paths import ESCALATION_PATH
+from simkit.analysis.findings.wide import ESCALATION_PATH
 from simkit.analysis.least_privilege.change import Change, apply
 from simkit.analysis.rbac.default_objects import administrators
 from simkit.cluster.cluster import Cluster

@@ -41,7 +41,7 @@ def test_every_name_of_a_stub_exists(package: str) -> None:
 
 def test_a_module_does_not_hide_the_function_of_its_name() -> None:
     """The import system sets imported submodules as attributes of their package."""
-    importlib.import_module("simkit.analysis.causes.effects")
+    importlib.import_module("simkit.analysis.causes.cause")
     importlib.import_module("simkit.analysis.plan.greedy")
     assert callable(simkit.analysis.causes)
     assert callable(simkit.analysis.plan)

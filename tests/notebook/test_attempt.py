@@ -6,7 +6,7 @@ from typing import Any
 
 import simkit
 from simkit.notebook import Exercise, must_hold
-from simkit.notebook.attempt import Attempt
+from simkit.notebook.learner_code import Attempt
 
 POD: dict[str, Any] = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}}
 

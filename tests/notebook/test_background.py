@@ -6,7 +6,7 @@ import threading
 
 from simkit.meta.errors import SimkitError, UnknownNamespace
 from simkit.meta.warning import warn_user
-from simkit.notebook.background import Background
+from simkit.notebook.sections import Background
 from simkit.present.progress import tracked
 
 

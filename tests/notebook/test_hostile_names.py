@@ -11,8 +11,8 @@ import pytest
 import simkit
 from simkit.meta import datasets
 from simkit.notebook import inspect_request, panel, path_graph, what_if_panel
-from simkit.notebook.completion import completions
 from simkit.notebook.explorer import Explorer
+from simkit.notebook.magics import completions
 from tests.security.hostile_cluster import Elements, assert_visible
 
 _HARMLESS = frozenset({"b", "i", "ol", "ul", "li", "pre", "code", "span", "table", "thead", "tbody", "tr", "th", "td"})

@@ -12,9 +12,9 @@ from IPython.core.interactiveshell import InteractiveShell
 
 import simkit
 from simkit.meta.errors import SimkitError
-from simkit.notebook.completion import completions
 from simkit.notebook.kubectl import program
 from simkit.notebook.kubectl.command import kubectl, without_program
+from simkit.notebook.magics import completions
 
 MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\ndata: {k: "
 POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"},

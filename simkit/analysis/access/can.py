@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from simkit.analysis.access.near_misses import NearMiss, near_misses
-from simkit.analysis.access.remedies import Remedy, remedies
+from simkit.analysis.access.near_misses import NearMiss, Remedy, near_misses, remedies
 from simkit.analysis.access.resolve import (
     SINGLE_OBJECT_VERBS,
     Permission,

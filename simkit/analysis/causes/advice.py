@@ -10,8 +10,13 @@ from typing import Final
 from simkit.analysis.escalation.cut.aggregation import aggregation_of
 from simkit.analysis.escalation.cut.policies import EnforceLevel
 from simkit.analysis.escalation.cut.remedy import Remedy, stored
-from simkit.analysis.escalation.cut.removal import PossibleRemovals, changes_of
-from simkit.analysis.escalation.cut.removal_kinds import Removal, RemovePermissions, RemoveSubject
+from simkit.analysis.escalation.cut.removal import (
+    PossibleRemovals,
+    Removal,
+    RemovePermissions,
+    RemoveSubject,
+    changes_of,
+)
 from simkit.analysis.escalation.find.goal import Goal
 from simkit.analysis.escalation.find.graph import EscalationGraph
 from simkit.analysis.escalation.find.path import Path
@@ -26,10 +31,9 @@ from simkit.analysis.escalation.table.risky_permission import (
 )
 from simkit.analysis.escalation.table.severity import Severity
 from simkit.analysis.findings.check import Finding
-from simkit.analysis.findings.namespaces import LEAST, NETWORK_POLICIES, deny_all
 from simkit.analysis.findings.nature import ADMINISTRATORS, PRODUCT, SERVER, UNUSED, Nature
 from simkit.analysis.findings.survey import Survey, listed
-from simkit.analysis.findings.workloads import accounts_in_use
+from simkit.analysis.findings.workloads import LEAST, NETWORK_POLICIES, accounts_in_use, deny_all
 from simkit.analysis.least_privilege.change import Change
 from simkit.analysis.least_privilege.proposal import without
 from simkit.analysis.rbac.default_objects import administrators

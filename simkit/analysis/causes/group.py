@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from simkit.analysis.causes.advice import DANGLING, Advisor
-from simkit.analysis.causes.cause import ACCOUNT, BINDING, LABEL, MISSING, ROLE_RULE, Cause, Causes
-from simkit.analysis.causes.effects import effects_of
+from simkit.analysis.causes.cause import ACCOUNT, BINDING, LABEL, MISSING, ROLE_RULE, Cause, Causes, effects_of
 from simkit.analysis.caveats import about_access
 from simkit.analysis.escalation.cut.aggregation import aggregation_of
 from simkit.analysis.escalation.cut.policies import OPEN_NAMESPACE, EnforceLevel
@@ -23,10 +22,10 @@ from simkit.analysis.escalation.table.requirement import Requirement
 from simkit.analysis.escalation.table.severity import Severity
 from simkit.analysis.findings.audit import audit
 from simkit.analysis.findings.check import Finding
-from simkit.analysis.findings.namespaces import NETWORK_POLICIES
 from simkit.analysis.findings.nature import ADMINISTRATORS, MISTAKE, NATURES, PRODUCT, SERVER, UNUSED, Natures
-from simkit.analysis.findings.paths import ESCALATION_PATH
 from simkit.analysis.findings.survey import Survey, listed
+from simkit.analysis.findings.wide import ESCALATION_PATH
+from simkit.analysis.findings.workloads import NETWORK_POLICIES
 from simkit.analysis.rbac.index import NO_MEMBERS, members_in
 from simkit.analysis.rbac.objects import NAMESPACES, SERVICE_ACCOUNTS, display_name
 from simkit.analysis.rbac.subject import Members, normalize_subject

@@ -11,12 +11,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, overload
 from simkit.analysis.caveats import about_access
 from simkit.analysis.escalation.table.severity import LEVELS, Severity
 from simkit.analysis.findings.check import Check, Finding, Skipped
-from simkit.analysis.findings.drift import DRIFT_CHECKS
 from simkit.analysis.findings.holders import risky_permission_checks
 from simkit.analysis.findings.loose import LOOSE_CHECKS, STALE
-from simkit.analysis.findings.namespaces import NAMESPACE_CHECKS
 from simkit.analysis.findings.nature import PRODUCT, Nature, Natures
-from simkit.analysis.findings.paths import PATH_CHECKS
 from simkit.analysis.findings.references import framework_named, references
 from simkit.analysis.findings.survey import Survey
 from simkit.analysis.findings.wide import WIDE_CHECKS
@@ -47,12 +44,9 @@ Each = Literal["finding", "subject"]
 
 CHECKS: Final[tuple[Check, ...]] = (
     *WIDE_CHECKS,
-    *PATH_CHECKS,
     *risky_permission_checks(),
     *WORKLOAD_CHECKS,
-    *NAMESPACE_CHECKS,
     *LOOSE_CHECKS,
-    *DRIFT_CHECKS,
 )
 """Every check of simkit, in the order of a report."""
 

@@ -1,10 +1,13 @@
-"""Checks of grants that are too wide: administrators, wildcards, everybody, default service accounts."""
+"""Checks of grants that are too wide: administrators, wildcards, everybody, default accounts, escalation paths."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
+from simkit.analysis.escalation.find.held_permissions import GrantSource
+from simkit.analysis.escalation.find.path import Path
+from simkit.analysis.escalation.find.queries import escalations
 from simkit.analysis.escalation.table.severity import Severity
 from simkit.analysis.findings.check import (
     Check,
@@ -198,6 +201,42 @@ def cloud_masters(survey: Survey, check: Check) -> Iterator[Finding]:
         )
 
 
+ESCALATION_PATH: Final = "escalation-path"
+"""The id of the check."""
+
+
+def escalation_paths(survey: Survey, check: Check) -> Iterator[Finding]:
+    """One finding for all paths whose first step has the same grants."""
+    grouped: dict[tuple[Any, ...], list[Path]] = {}
+    for path in escalations(survey.snapshot, include_defaults=True, members=survey.members):
+        sources = next(iter(path.grants), ())
+        if not sources or not all(survey.is_set_aside(one.binding, one.role) for one in sources):
+            granted = tuple((one.binding, one.role, one.rule) for one in sources)
+            grouped.setdefault((path.primitives[:1], granted), []).append(path)
+    for paths in grouped.values():
+        yield _finding(check, paths, next(iter(paths[0].grants), ()))
+
+
+def _finding(check: Check, paths: Sequence[Path], sources: Sequence[GrantSource]) -> Finding:
+    first = paths[0]
+    subjects = tuple(dict.fromkeys(path.start.subject for path in paths if path.start.subject is not None))
+    goals = ", ".join(dict.fromkeys(path.goal.name for path in paths))
+    evidence: dict[str, Any] = {"subjects": subjects}
+    granted = ""
+    if sources:
+        source = sources[0]
+        evidence |= {"binding": source.binding, "role": source.role, "rules": (source.rule,)}
+        evidence["namespace"] = source.binding.namespace
+        granted = f" because {display_name(source.binding)} grants {display_name(source.role)}"
+    names = listed(dict.fromkeys(path.subject for path in paths))
+    return check.finding(
+        f"{names} can reach {goals}{granted}: {first.words}.",
+        severity=max(Severity.HIGH, *(path.severity for path in paths)),
+        fix=first.steps[0].primitive.mitigation if first.steps else check.fix,
+        **evidence,
+    )
+
+
 WIDE_CHECKS: Final = (
     described_check("always-allow", always_allowed, ()),
     described_check("cluster-admin", administrators),
@@ -208,5 +247,6 @@ WIDE_CHECKS: Final = (
     described_check("everybody", everybody),
     described_check("default-account", default_accounts),
     described_check("wildcard", wildcards),
+    described_check(ESCALATION_PATH, escalation_paths),
 )
 """The checks, in the order of a report."""

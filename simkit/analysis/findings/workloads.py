@@ -1,9 +1,11 @@
-"""Checks of pods and their service accounts: dangerous pods, unused accounts, tokens that nothing needs."""
+"""Checks of pods, their service accounts and namespaces: dangerous pods, unused accounts, tokens that nothing needs, no
+pod security, no network policies.
+"""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
 from simkit.analysis.escalation.find.pod_specs import POD_SPECS, account_named
@@ -13,13 +15,18 @@ from simkit.analysis.findings.check import Check, Finding, account_manifest, des
 from simkit.analysis.findings.holders import holders
 from simkit.analysis.findings.survey import Survey, listed
 from simkit.analysis.rbac.default_objects import control_plane
-from simkit.analysis.rbac.objects import PODS, RBAC, SERVICE_ACCOUNTS, display_name
-from simkit.analysis.rbac.subject import text_of
+from simkit.analysis.rbac.objects import NAMESPACES, PODS, RBAC, SERVICE_ACCOUNTS, display_name
+from simkit.analysis.rbac.subject import EVERYONE, normalize_subject, text_of
+from simkit.analysis.rendering import counted
 from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, Binding, Subject
+from simkit.logic.rbac.question import Question
+from simkit.logic.workloads.pods import has_ended
+from simkit.meta.domain import SYSTEM_NAMESPACE, api_group, label
 from simkit.meta.errors import IncompleteSnapshot
 from simkit.meta.identity import SERVICE_ACCOUNTS as ALL_ACCOUNTS
 from simkit.meta.names import GroupResource
-from simkit.meta.objects import Object, at, name_of, namespace_of
+from simkit.meta.objects import Object, at, labels_of, name_of, namespace_of
+from simkit.present.escaping import kubectl_command
 from simkit.seams.snapshot import Snapshot
 
 _TEMPLATES: Final = {
@@ -159,9 +166,80 @@ def _named_in_templates(survey: Survey) -> set[Subject]:
     return found
 
 
+ENFORCE: Final = label("enforce", "pod-security")
+NETWORK_POLICIES: Final = GroupResource(api_group("networking"), "networkpolicies")
+OPEN: Final = ("", "privileged")
+"""The levels that let privileged pods in."""
+LEAST: Final = "baseline"
+"""The least level that keeps them out."""
+
+
+def open_to_privileged_pods(survey: Survey, check: Check) -> Iterator[Finding]:
+    """Namespaces without a level of pod security in which a binding there lets somebody make pods."""
+    makers_of = _makers(survey)
+    for obj in survey.snapshot.scan(NAMESPACES):
+        name, level = name_of(obj), labels_of(obj).get(ENFORCE, "")
+        if name == SYSTEM_NAMESPACE or level not in OPEN:
+            continue
+        makers = tuple(makers_of.get(name, ()))
+        if makers:
+            everybody = any(subject.name.startswith(EVERYONE) for subject in makers)
+            yield check.finding(
+                f"{listed(makers)} may make pods in namespace {name}, which "
+                f"{'enforces the level privileged' if level else 'enforces no level of pod security'}: such a pod can "
+                "have the host's disk and processes.",
+                severity=Severity.HIGH if everybody else check.severity,
+                namespace=name,
+                subjects=makers,
+                manifest=labelled(obj, LEAST),
+                command=kubectl_command("label", "namespace", name, "", f"{ENFORCE}={LEAST}", "--overwrite"),
+            )
+
+
+def _makers(survey: Survey) -> Mapping[str, Collection[Subject]]:
+    """The subjects that may create pods in each namespace by a binding there."""
+    found: dict[str, dict[Subject, None]] = defaultdict(dict)
+    for grant, _ in survey.who(Question("create", "", "pods", namespace=None)):
+        if grant.namespace:
+            found[grant.namespace][normalize_subject(grant.subject)] = None
+    return found
+
+
+def labelled(namespace: Object, level: str) -> Mapping[str, Any]:
+    """A namespace as an object to apply that enforces a level of pod security."""
+    metadata = {"name": name_of(namespace), "labels": {**labels_of(namespace), ENFORCE: level}}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+
+
+def without_network_policy(survey: Survey, check: Check) -> Iterator[Finding]:
+    """Namespaces with running pods and no network policy."""
+    limited = {namespace_of(obj) for obj in survey.snapshot.scan(NETWORK_POLICIES)}
+    pods = Counter(namespace_of(pod) for pod in survey.snapshot.scan(PODS) if not has_ended(pod))
+    for name in sorted(pods.keys() - limited - {SYSTEM_NAMESPACE}):
+        yield check.finding(
+            f"{counted(pods[name], 'pod')} of namespace {name} can be reached from every pod of the cluster, and can "
+            "reach every pod.",
+            namespace=name,
+            manifest=deny_all(name),
+        )
+
+
+def deny_all(namespace: str) -> Mapping[str, Any]:
+    """A network policy that lets no traffic into the pods of a namespace but from that namespace."""
+    own: Mapping[str, Any] = {"from": [{"podSelector": {}}]}
+    return {
+        "apiVersion": f"{NETWORK_POLICIES.group}/v1",
+        "kind": "NetworkPolicy",
+        "metadata": {"name": "within-the-namespace", "namespace": namespace},
+        "spec": {"podSelector": {}, "policyTypes": ["Ingress"], "ingress": [own]},
+    }
+
+
 WORKLOAD_CHECKS: Final = (
     described_check("power-pods", dangerous_pods, (*RBAC, PODS)),
     described_check("unused-account", unused_accounts, (*RBAC, PODS, SERVICE_ACCOUNTS)),
     described_check("needless-token", needless_tokens, (*RBAC, PODS, SERVICE_ACCOUNTS)),
+    described_check("pod-security", open_to_privileged_pods, (*RBAC, NAMESPACES)),
+    described_check("network-policy", without_network_policy, (*RBAC, NAMESPACES, PODS, NETWORK_POLICIES)),
 )
 """The checks, in the order of a report."""

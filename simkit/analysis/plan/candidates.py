@@ -9,8 +9,7 @@ from typing import Final
 from simkit.analysis.escalation.cut.cutter import Candidate
 from simkit.analysis.escalation.cut.policies import EnforceLevel, sentence
 from simkit.analysis.escalation.cut.remedy import Remedy
-from simkit.analysis.escalation.cut.removal import PossibleRemovals, changes_of
-from simkit.analysis.escalation.cut.removal_kinds import ReduceToUsage, RemovePermissions
+from simkit.analysis.escalation.cut.removal import PossibleRemovals, ReduceToUsage, RemovePermissions, changes_of
 from simkit.analysis.escalation.find.matching import Edge
 from simkit.analysis.findings.nature import PRODUCT, SERVER, Natures
 from simkit.analysis.findings.survey import Survey, listed

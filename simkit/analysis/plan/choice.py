@@ -8,7 +8,7 @@ from typing import Final
 from simkit.analysis.audit_log.events import AuditLog
 from simkit.analysis.caveats import about_access
 from simkit.analysis.escalation.cut.cutter import Candidate, Cutter
-from simkit.analysis.escalation.cut.removal_kinds import RemovePermissions
+from simkit.analysis.escalation.cut.removal import RemovePermissions
 from simkit.analysis.escalation.find.goal import Goal, parse_goal
 from simkit.analysis.least_privilege.usage import usage
 from simkit.analysis.plan.candidates import SURELY

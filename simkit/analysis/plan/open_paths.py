@@ -13,8 +13,7 @@ from typing import Final, NamedTuple, TypeVar
 
 from simkit.analysis.escalation.cut.cutter import Candidate
 from simkit.analysis.escalation.cut.policies import OPEN_NAMESPACE, EnforceLevel
-from simkit.analysis.escalation.cut.removal import GoalHolders, Needed, PossibleRemovals
-from simkit.analysis.escalation.cut.removal_kinds import Removal
+from simkit.analysis.escalation.cut.removal import GoalHolders, Needed, PossibleRemovals, Removal
 from simkit.analysis.escalation.find.facts import ClusterFacts
 from simkit.analysis.escalation.find.goal import Goal
 from simkit.analysis.escalation.find.graph import EscalationGraph

@@ -12,8 +12,7 @@ import pandas as pd
 from simkit.analysis.escalation.find import states
 from simkit.analysis.escalation.table.primitive import primitives
 from simkit.analysis.findings.nature import NATURES
-from simkit.analysis.plots.rows import Row, draw_rows
-from simkit.analysis.plots.style import ROOM, inches, listed
+from simkit.analysis.plots.style import ROOM, Row, draw_rows, inches, listed
 from simkit.analysis.rendering import counted
 from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, USER
 from simkit.present.colours import SEVERITIES

@@ -17,9 +17,8 @@ from simkit.analysis.catalogue import binding_object, catalogue_of, policy_objec
 from simkit.analysis.escalation.find.path import Path as EscalationPath
 from simkit.analysis.escalation.find.pod_specs import POD_SPECS
 from simkit.analysis.escalation.find.queries import escalations
-from simkit.analysis.escalation.prove.proof import prove
+from simkit.analysis.escalation.prove.proof import NOT_PROVEN, prove
 from simkit.analysis.escalation.prove.session import SOMEBODY
-from simkit.analysis.escalation.prove.verdicts import NOT_PROVEN
 from simkit.analysis.findings.check import Finding
 from simkit.analysis.prove.policy import CheckedPolicy
 from simkit.analysis.rbac.index import chain_of

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import argparse
 import shlex
 from argparse import Namespace
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from simkit.meta.visible_text import html_text, visible_lines
-from simkit.notebook.kubectl import describing, program, reading, waiting, writing
-from simkit.notebook.kubectl.arguments import parsed
+from simkit.notebook.kubectl import describing, program, reading, writing
 from simkit.notebook.kubectl.client import Client, KubectlError
 
 if TYPE_CHECKING:
     from simkit.cluster.cluster import Cluster
+
 
 _OWN: Final[Mapping[str, Callable[[Client, Namespace, str], str]]] = {
     "annotate": writing.annotate,
@@ -27,7 +29,7 @@ _OWN: Final[Mapping[str, Callable[[Client, Namespace, str], str]]] = {
     "label": writing.label,
     "logs": reading.logs,
     "patch": writing.patch,
-    "wait": waiting.wait,
+    "wait": writing.wait,
 }
 """The commands that simkit has without kubectl."""
 COMMANDS: Final = (
@@ -126,3 +128,63 @@ def _run(cluster: Cluster, words: list[str], stdin: str, namespace: str, warning
     if word not in reading.AUTH:
         raise KubectlError(f'error: unknown command "auth {word}"; known: auth can-i, auth whoami')
     return reading.AUTH[word](client, args)
+
+
+_VALUED = (
+    ("-n", "--namespace"), ("-o", "--output"), ("-l", "--selector"), ("-c", "--container"), ("-p", "--patch"),
+    ("--sort-by",), ("--timeout",), ("--field-selector",), ("--subresource",), ("--dry-run",), ("--type",),
+    ("--api-group",), ("--namespaced",), ("--verbs",), ("--categories",), ("--field-manager",), ("--grace-period",),
+    ("--cascade",),
+)  # fmt: skip
+_REPEATED = (("-f", "--filename"), ("-L", "--label-columns"), ("--as-group",))
+_SWITCHES = (
+    ("-A", "--all-namespaces"), ("-q", "--quiet"), ("--previous",), ("--timestamps",), ("--list",),
+    ("--ignore-not-found",), ("--show-labels",), ("--show-kind",), ("--no-headers",), ("--overwrite",), ("--all",),
+    ("--server-side",), ("--force-conflicts",), ("--force",), ("--now",),
+)  # fmt: skip
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors are kubectl's."""
+
+    def error(self, message: str) -> NoReturn:
+        raise KubectlError(f"error: {message}")
+
+
+@cache
+def _parser() -> Any:
+    made = _Parser(add_help=False, allow_abbrev=False, prog="kubectl")
+    made.add_argument("words", nargs="*")
+    for names in _VALUED:
+        made.add_argument(*names, default="")
+    for names in _REPEATED:
+        made.add_argument(*names, action="append", default=[])
+    for names in _SWITCHES:
+        made.add_argument(*names, action="store_true")
+    made.add_argument("--as", dest="as_", default="")
+    made.add_argument("--for", dest="for_", default="")
+    made.add_argument("--tail", default="-1")
+    return made
+
+
+def parsed(words: Sequence[str]) -> argparse.Namespace:
+    """The words and flags of a command. Raises KubectlError for a flag that is not known."""
+    if words[:1] == ["logs"]:
+        words = ["--previous" if word == "-p" else word for word in words]
+    switches = {name for names in _SWITCHES for name in names}
+    kept = list[str]()
+    for word in words:
+        flag, _, value = word.partition("=")
+        if flag not in switches or value not in ("true", "false"):
+            kept.append(word)
+        elif value == "true":
+            kept.append(flag)
+    args, rest = _parser().parse_known_args(kept)
+    unknown = [each for each in rest if each.startswith("-")]
+    if unknown:
+        raise KubectlError(f"error: unknown flag: {unknown[0].partition('=')[0]}")
+    if args.as_group and not args.as_:
+        raise KubectlError("error: --as-group needs a user; next: --as=NAME --as-group=GROUP")
+    args.words = [*args.words, *rest]
+    found: argparse.Namespace = args
+    return found

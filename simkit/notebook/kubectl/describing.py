@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from simkit.meta.objects import Object, name_of, namespace_of
-from simkit.notebook.kubectl.client import Client, KubectlError
+from simkit.notebook.kubectl.client import Client, KubectlError, meant
 from simkit.notebook.kubectl.printing import columns_text
-from simkit.notebook.kubectl.selection import meant
 
 _HIDDEN = frozenset({"managedFields", "uid", "resourceVersion", "generation", "selfLink"})
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from simkit.meta.domain import META_GROUP, api_group
-from simkit.notebook.kubectl.client import Client, KubectlError, find_resource
+from simkit.notebook.kubectl.client import Client, KubectlError, Selected, find_resource, meant, title
 from simkit.notebook.kubectl.json_paths import column_rows, in_order, template_text, values_text
 from simkit.notebook.kubectl.printing import (
     columns_text,
@@ -16,7 +16,6 @@ from simkit.notebook.kubectl.printing import (
     table_rows,
     without_managed_fields,
 )
-from simkit.notebook.kubectl.selection import Selected, meant, title
 
 _TABLE: Final = f"application/json;as=Table;v=v1;g={META_GROUP},application/json"
 """The media types of an answer as a Table, or as it is."""

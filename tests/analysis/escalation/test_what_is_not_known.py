@@ -10,7 +10,7 @@ import pytest
 
 import simkit
 from simkit.analysis.escalation import Proofs
-from simkit.analysis.escalation.prove.verdicts import tally
+from simkit.analysis.escalation.prove.proof import tally
 from simkit.meta.message import Request, Response
 
 pytestmark = pytest.mark.slow

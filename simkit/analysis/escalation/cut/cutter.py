@@ -10,8 +10,7 @@ from simkit.analysis.audit_log.events import AuditLog
 from simkit.analysis.escalation.cut.hitting_set import Solved, cheapest_hitting_set
 from simkit.analysis.escalation.cut.policies import EnforceLevel
 from simkit.analysis.escalation.cut.remedy import after
-from simkit.analysis.escalation.cut.removal import GoalHolders, PossibleRemovals, changes_of
-from simkit.analysis.escalation.cut.removal_kinds import Removal
+from simkit.analysis.escalation.cut.removal import GoalHolders, PossibleRemovals, Removal, changes_of
 from simkit.analysis.escalation.find.goal import Goal
 from simkit.analysis.escalation.find.graph import EscalationGraph, graph_of
 from simkit.analysis.escalation.find.matching import Edge

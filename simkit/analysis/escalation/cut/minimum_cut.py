@@ -12,14 +12,13 @@ from simkit.analysis.caveats import about_access
 from simkit.analysis.escalation.cut.cutter import Candidate, Chosen, Cutter
 from simkit.analysis.escalation.cut.policies import EnforceLevel
 from simkit.analysis.escalation.cut.remedy import ObjectChanges
-from simkit.analysis.escalation.cut.removal_kinds import Removal
+from simkit.analysis.escalation.cut.removal import Removal
 from simkit.analysis.escalation.find.goal import Goal, parse_goal
 from simkit.analysis.escalation.find.graph import graph_of
 from simkit.analysis.escalation.find.path import Path
 from simkit.analysis.escalation.find.queries import escalations, granted_by_defaults
 from simkit.analysis.escalation.find.states import AttackState
-from simkit.analysis.escalation.prove.proof import Proof, by_outcome
-from simkit.analysis.escalation.prove.verdicts import tally_text
+from simkit.analysis.escalation.prove.proof import Proof, by_outcome, tally_text
 from simkit.analysis.least_privilege.change import Change, apply
 from simkit.analysis.least_privilege.recorded_access import Use, may
 from simkit.analysis.rbac.index import members_in

@@ -1,15 +1,15 @@
-"""Possible removals, their cost, and the objects after them."""
+"""Removals of a cut, which of them are possible, their cost, and the objects after them."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
-from typing import Any
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any, ClassVar
 
 from simkit.analysis.escalation.cut.aggregation import aggregation_of
 from simkit.analysis.escalation.cut.remedy import as_written
-from simkit.analysis.escalation.cut.removal_kinds import ReduceToUsage, Removal, RemovePermissions, RemoveSubject
 from simkit.analysis.escalation.find.goal import Goal
 from simkit.analysis.escalation.find.graph import EscalationGraph
 from simkit.analysis.escalation.find.held_permissions import GrantSource
@@ -25,14 +25,89 @@ from simkit.analysis.least_privilege.roles import minimal_rules
 from simkit.analysis.least_privilege.usage import default_bindings, granting
 from simkit.analysis.rbac.default_objects import administrators, is_of_control_plane
 from simkit.analysis.rbac.index import index_of
-from simkit.analysis.rbac.objects import kind_of
-from simkit.analysis.rbac.subject import normalize_subject
+from simkit.analysis.rbac.objects import display_name, kind_of
+from simkit.analysis.rbac.subject import normalize_subject, text_of
 from simkit.logic.rbac.binding import ACCESS_ENTRIES, ACCESS_POLICIES, GROUP, USER, Subject
 from simkit.logic.rbac.index import AccessIndex
 from simkit.logic.rbac.rule import ALL, Rule, rules_of
 from simkit.meta.identity import Identity
 from simkit.meta.names import Key
 from simkit.seams.snapshot import Snapshot
+
+
+class _HashedOnce:
+    """A frozen dataclass whose hash is asked millions of times."""
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(tuple(vars(self).values()))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __getstate__(self) -> dict[str, object]:
+        return {name: value for name, value in vars(self).items() if name != "_hash"}  # another process hashes anew
+
+
+@dataclass(frozen=True, order=True)
+class RemoveSubject(_HashedOnce):
+    """Take a subject out of a binding."""
+
+    kind: ClassVar[str] = "remove subject"
+    binding: Key
+    subject: Subject
+
+    __hash__ = _HashedOnce.__hash__
+
+    @property
+    def key(self) -> Key:
+        """The object that is changed."""
+        return self.binding
+
+    def __str__(self) -> str:
+        return f"remove {text_of(self.subject)} from {display_name(self.binding)}"
+
+
+@dataclass(frozen=True, order=True)
+class RemovePermissions(_HashedOnce):
+    """Take permissions out of one rule of a role."""
+
+    kind: ClassVar[str] = "remove permissions"
+    role: Key
+    rule: int
+    permissions: tuple[Permission, ...]
+
+    __hash__ = _HashedOnce.__hash__
+
+    @property
+    def key(self) -> Key:
+        """The object that is changed."""
+        return self.role
+
+    def __str__(self) -> str:
+        return f"remove {', '.join(map(str, self.permissions))} from rule {self.rule} of {display_name(self.role)}"
+
+
+@dataclass(frozen=True, order=True)
+class ReduceToUsage:
+    """Bind a subject to what a log shows in use, instead of the role of a binding."""
+
+    kind: ClassVar[str] = "reduce to usage"
+    binding: Key
+    subject: Subject
+
+    @property
+    def key(self) -> Key:
+        """The object that is changed."""
+        return self.binding
+
+    def __str__(self) -> str:
+        user = "its members have" if self.subject.kind == GROUP else "it has"
+        return f"reduce {text_of(self.subject)} in {display_name(self.binding)} to what {user} used"
+
+
+Removal = RemoveSubject | RemovePermissions | ReduceToUsage
+
 
 Needed = tuple[Requirement, tuple[GrantSource, ...]]
 """A requirement, with the sources that each meet it alone."""

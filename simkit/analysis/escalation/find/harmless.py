@@ -7,11 +7,10 @@ from typing import Final
 
 from simkit.analysis.access.resolve import AUTHORIZATION_RESOURCES
 from simkit.analysis.escalation.find import states
-from simkit.analysis.escalation.find.enabling import enables_escalation, without_rbac_rules
 from simkit.analysis.escalation.find.facts import ClusterFacts
 from simkit.analysis.escalation.find.graph import EscalationGraph
 from simkit.analysis.escalation.find.held_permissions import EVERYWHERE, MetRequirement
-from simkit.analysis.escalation.find.matching import Edge, Holder, VariantMatch
+from simkit.analysis.escalation.find.matching import Edge, Holder, VariantMatch, enables_escalation, without_rbac_rules
 from simkit.analysis.escalation.find.outcomes import masks
 from simkit.analysis.escalation.find.states import ALL, AttackState, role_of
 from simkit.analysis.escalation.table.primitive import Primitive

@@ -6,15 +6,17 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from simkit.analysis.catalogue import POLICY_BINDINGS
-from simkit.analysis.escalation.find.enabling import (
+from simkit.analysis.escalation.find.facts import CONFIG_MAPS, PERSISTENT_VOLUMES, ClusterFacts
+from simkit.analysis.escalation.find.held_permissions import EVERYWHERE
+from simkit.analysis.escalation.find.matching import (
+    Holder,
+    Variables,
+    VariantMatch,
     adds_escalation,
     enables_escalation,
     escalating_permissions,
     without_rbac_rules,
 )
-from simkit.analysis.escalation.find.facts import CONFIG_MAPS, PERSISTENT_VOLUMES, ClusterFacts
-from simkit.analysis.escalation.find.held_permissions import EVERYWHERE
-from simkit.analysis.escalation.find.matching import Holder, Variables, VariantMatch
 from simkit.analysis.escalation.table.requirement import Permission
 from simkit.analysis.rbac.subject import text_of
 from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP, Binding, Subject

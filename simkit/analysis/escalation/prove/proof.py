@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol
 
 from simkit.analysis.escalation.find import states
 from simkit.analysis.escalation.find.graph import graph_of
@@ -17,16 +17,6 @@ from simkit.analysis.escalation.find.states import AttackState, role_of
 from simkit.analysis.escalation.prove.attacker import Attacker, Question
 from simkit.analysis.escalation.prove.proving_fork import NotExecutable, ProvingFork
 from simkit.analysis.escalation.prove.session import Performed, Refused
-from simkit.analysis.escalation.prove.verdicts import (
-    ASSUMED,
-    NOT_EXECUTED,
-    NOT_PROVEN,
-    PROVEN,
-    Outcome,
-    tally,
-    tally_text,
-    verdict,
-)
 from simkit.analysis.forked import on_all_cores
 from simkit.analysis.least_privilege.recorded_access import Action, may
 from simkit.analysis.rbac.index import NO_MEMBERS
@@ -39,11 +29,13 @@ from simkit.logic.rbac.cover import breakdown
 from simkit.logic.rbac.rule import Rule, rules_of
 from simkit.meta.domain import SYSTEM_NAMESPACE
 from simkit.meta.visible_text import one_line
+from simkit.present.colours import GREEN, ORANGE, SKY, VERMILION
 from simkit.present.progress import tracked
 from simkit.seams.snapshot import Sandbox
 
 if TYPE_CHECKING:
     import pandas as pd
+
 
 READING: Final = ("get", "list", "watch", "patch", "deletecollection")
 
@@ -324,3 +316,44 @@ def _outcome(actor: Attacker, act: Callable[[], None]) -> _Executed:
     except NotExecutable as unable:
         return _Executed(NOT_EXECUTED, tuple(actor.session.performed), unable.reason, actor.session.number)
     return _Executed(PROVEN, tuple(actor.session.performed))
+
+
+PROVEN: Final = "proven"
+ASSUMED: Final = "proven with assumptions"
+NOT_PROVEN: Final = "not proven"
+NOT_EXECUTED: Final = "not executed"
+
+Outcome = Literal["proven", "not proven", "not executed"]
+"""``not proven``: the server refused a request. ``not executed``: nothing is known, since it could not be tried."""
+COLOURS: Final = {PROVEN: GREEN, ASSUMED: SKY, NOT_PROVEN: VERMILION, NOT_EXECUTED: ORANGE}
+
+
+class Executed(Protocol):
+    """A proof, as far as it is counted."""
+
+    @property
+    def counted_as(self) -> str: ...
+
+
+def verdict(outcome: Outcome, assumed: int) -> str:
+    """The outcome as a text, with the number of assumptions that a proof rests on.
+
+    Examples
+    --------
+    >>> verdict("proven", 0), verdict("proven", 2), verdict("not executed", 1)
+    ('proven', 'proven, 2 assumed', 'not executed')
+    """
+    return f"{PROVEN}, {assumed} assumed" if outcome == PROVEN and assumed else outcome
+
+
+def tally(proofs: Iterable[Executed]) -> dict[str, int]:
+    """The numbers of proofs by outcome, proofs that rest on assumptions apart: all four words, in order."""
+    counts = dict.fromkeys(COLOURS, 0)
+    for proof in proofs:
+        counts[proof.counted_as] += 1
+    return counts
+
+
+def tally_text(proofs: Iterable[Executed]) -> str:
+    """The counts as a text: ``3 proven, 1 not executed``; ``none`` where there are no proofs."""
+    return ", ".join(f"{count:,} {word}" for word, count in tally(proofs).items() if count) or "none"
