@@ -185,12 +185,12 @@ def uid_conflict(write: Write, given: str, actual: str) -> StatusError:
     return conflict(write.scope.told_resource, write.key.name, text)
 
 
-def precondition_failed(key: Key, given: str, actual: str, *, dry_run: bool = False) -> str:
+def precondition_failed(key: Key, given: str, actual: str, *, dry_run: bool = False, word: str = "UID") -> str:
     """The text of a wrong uid, with the key in kube-apiserver's storage, or below its prefix for a dry run."""
     where = "/".join(filter(None, ("" if dry_run else "registry", path_of(key))))
     return (
         f"StorageError: invalid object, Code: 4, Key: /{where}, ResourceVersion: 0, "
-        f"AdditionalErrorMsg: Precondition failed: UID in precondition: {given}, UID in object meta: {actual}"
+        f"AdditionalErrorMsg: Precondition failed: {word} in precondition: {given}, {word} in object meta: {actual}"
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Final
 from simkit.language.cel.declarations import Library, declared
 from simkit.language.cel.errors import EvaluationError
 from simkit.meta.attributes import Attributes, Decision
-from simkit.meta.identity import Identity, service_account
+from simkit.meta.identity import Identity, service_account_groups, service_account_user
 from simkit.meta.name_validation import dns_subdomain, is_dns_label
 from simkit.meta.selector_requirements import parsed_or_empty
 
@@ -80,7 +80,8 @@ def _service_account(asker: AuthorizerValue, namespace: str, name: str) -> Autho
         raise EvaluationError("Invalid service account name")
     if not is_dns_label(namespace):
         raise EvaluationError("Invalid service account namespace")
-    return AuthorizerValue(service_account(namespace, name), asker.ask)
+    identity = Identity(service_account_user(namespace, name), service_account_groups(namespace))
+    return AuthorizerValue(identity, asker.ask)  # upstream leaves out the group of all authenticated users
 
 
 def _resource(check: GroupCheck, resource: str) -> ResourceCheck:

@@ -229,6 +229,22 @@ def test_expressions_check_with_selectors() -> None:
         Environment(BEHAVIOUR, {"authorizer": type_named("Authorizer")}, version="1.30").compile(source.format("'c'"))
 
 
+def test_service_accounts_in_expressions_are_not_authenticated() -> None:
+    """As in kube-apiserver, the account that an expression names is in the groups of service accounts only."""
+    asked: list[Attributes] = []
+    environment = Environment(BEHAVIOUR, {"authorizer": type_named("Authorizer")}, version="1.30")
+
+    def ask(question: Attributes) -> Decision:
+        asked.append(question)
+        return Decision(ALLOW)
+
+    value = AuthorizerValue(ANN, ask)
+    environment.compile("authorizer.serviceAccount('a', 'b').path('/x').check('get').allowed()").evaluate(
+        {"authorizer": value}
+    )
+    assert asked[0].identity.groups == ("system:serviceaccounts", "system:serviceaccounts:a")
+
+
 @pytest.mark.parametrize(
     ("source", "message"),
     [

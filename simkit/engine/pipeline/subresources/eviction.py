@@ -14,9 +14,9 @@ from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.verbs import request_object
 from simkit.engine.pipeline.verbs.admission_binding import managed_fields_tracker
-from simkit.engine.pipeline.verbs.request_object import create_attributes
+from simkit.engine.pipeline.verbs.request_object import create_attributes, new_owners
 from simkit.engine.pipeline.verbs.server_writes import update_status_as_server
-from simkit.engine.registry.write import DeleteOptions, Deletion, Write, failed_precondition
+from simkit.engine.registry.write import DeleteOptions, Deletion, Write, failed_precondition, precondition_failed
 from simkit.kinds.strategies import strategy_of
 from simkit.logic.workloads.status_conditions import guarding, pod_ready, with_allowed, with_condition
 from simkit.meta.behaviour import ServedBehaviour
@@ -47,6 +47,8 @@ def bind(engine: Engine, context: RequestContext, scope: RequestScope) -> Respon
     request_object.check_address(context, scope, binding, named=False)
     if info.subresource and name_of(binding) != info.name:
         raise bad_request("name in URL does not match name in Binding object")
+    owned = new_owners(engine, binding, _KIND, options, info.subresource)
+    binding["metadata"]["managedFields"] = owned
     review = create_attributes(context, scope, _KIND, name_of(binding), binding, options)
     binding = dict(engine.admission.mutate(review))
     errors = list(strategy_of(GroupKind("", _KIND.kind)).validate(engine.behaviour, binding, None))
@@ -65,7 +67,7 @@ def _assign(engine: Engine, key: Key, binding: Object, options: WriteOptions) ->
         live = engine.store.get(key)
         if live is None:
             raise not_found(_PODS, key.name)
-        _check_binding(live, binding)
+        _check_binding(live, binding, dry_run=options.dry_run)
         draft = _bound(engine.behaviour, live.object, binding, timestamp(engine.clock.now()))
         if options.dry_run:
             return
@@ -77,19 +79,19 @@ def _assign(engine: Engine, key: Key, binding: Object, options: WriteOptions) ->
     raise conflict(_PODS, key.name)
 
 
-def _check_binding(live: Entry, binding: Object) -> None:
+def _check_binding(live: Entry, binding: Object, *, dry_run: bool) -> None:
     pod, name = live.object, live.key.name
-    why = _objection(pod, metadata(binding), name)
+    for field, word in (("uid", "UID"), ("resourceVersion", "ResourceVersion")):
+        wanted, actual = metadata(binding).get(field) or "", metadata(pod).get(field) or ""
+        if wanted and wanted != actual:
+            raise conflict(_PODS, name, precondition_failed(live.key, wanted, actual, dry_run=dry_run, word=word))
+    why = _objection(pod, name)
     if why:
         raise conflict(GroupResource("", "pods/binding"), name, why)
 
 
-def _objection(pod: Object, given: Object, name: str) -> str:
+def _objection(pod: Object, name: str) -> str:
     """The reason why a pod cannot be bound; empty if it can."""
-    for field, word in (("uid", "UID"), ("resourceVersion", "ResourceVersion")):
-        wanted, actual = given.get(field), metadata(pod).get(field)
-        if wanted and wanted != actual:
-            return f"Precondition failed: {word} in precondition: {wanted}, {word} in object meta: {actual}"
     if metadata(pod).get("deletionTimestamp"):
         return f"pod {name} is being deleted, cannot be assigned to a host"
     node = at(pod, "spec", "nodeName")

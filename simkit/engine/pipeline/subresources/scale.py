@@ -228,24 +228,21 @@ class _Change:
         owners = metadata(obj).get("managedFields") or []
         before = of_object(obj, self._view)
         before["metadata"]["managedFields"] = scale_records(owners, self._view.paths)
-        wanted = self._admitted(self._wanted(before), before)
+        review = replace(self._keeper.review("UPDATE", self._wanted(before), before), kind=self._scales.resource.gvk)
+        wanted = dict(self._engine.admission.mutate(review))
         self._check(obj, wanted)
         paths, version = self._view.paths, self._scope.resource.api_version
         fields = owners
         if self._engine.behaviour.applies("owners-of-scales"):
             fields = parent_records(owners, metadata(wanted).get("managedFields") or [], paths, api_version=version)
         made = _with(obj, self._view.spec_replicas_path, at(wanted, "spec", "replicas") or 0)
+        shown, old = of_object(made, self._view), of_object(obj, self._view)
+        self._engine.admission.validate(replace(review, object=shown, old=old))
         noted = {**metadata(obj), "managedFields": fields}
         given = metadata(wanted).get("resourceVersion") or ""
         if given or self._scope.custom is None:  # a custom object keeps the one that it has, which holds of itself
             noted["resourceVersion"] = given
         return self._scope.to_storage({**made, "metadata": noted})
-
-    def _admitted(self, wanted: Draft, before: Object) -> Draft:
-        review = replace(self._keeper.review("UPDATE", wanted, before), kind=self._scales.resource.gvk)
-        mutated = dict(self._engine.admission.mutate(review))
-        self._engine.admission.validate(review.with_object(mutated))
-        return mutated
 
     def _check(self, obj: Object, wanted: Object) -> None:
         if self._scope.custom is None:  # a custom object is validated itself

@@ -12,14 +12,12 @@ from typing import Any, Final, NamedTuple
 
 from simkit.engine.authn.serviceaccount import WARN_ONLY_LIFETIME, BoundObject, bound_claims
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.options import WriteOptions
 from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.verbs import request_object
-from simkit.engine.pipeline.verbs.request_object import create_attributes
+from simkit.engine.pipeline.verbs.request_object import create_attributes, new_owners
 from simkit.kinds.strategies import strategy_of
-from simkit.language.merge.update import track_update
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import label
@@ -27,7 +25,7 @@ from simkit.meta.errors import bad_request, conflict, internal, invalid, not_fou
 from simkit.meta.fielderror import invalid_value, quoted
 from simkit.meta.message import Response
 from simkit.meta.names import GroupKind, GroupResource, GroupVersionKind, Key
-from simkit.meta.objects import Draft, Object, at, group_version_of, metadata, name_of
+from simkit.meta.objects import Object, at, group_version_of, metadata, name_of
 from simkit.schema.field_order import Fields
 
 ISSUED: Final = label("issued-credential-id", "authentication")
@@ -51,8 +49,8 @@ def token_request(engine: Engine, context: RequestContext, scope: RequestScope) 
     draft = request_object.read(engine, context, gvk, engine.catalogue.schema(gvk), options.validation)
     request_object.check_address(context, scope, draft, named=False)
     strategy_of(gvk.group_kind).default(engine.behaviour, draft)
-    owned = _owned(engine, draft, gvk, options)
-    name = context.info.name
+    name, now = context.info.name, timestamp(engine.clock.now())
+    draft["metadata"]["managedFields"] = owned = new_owners(engine, draft, gvk, options, "token")
     review = create_attributes(context, scope, gvk, name, draft, options)
     draft = dict(engine.admission.mutate(review))
     if name_of(draft) not in ("", name):
@@ -63,14 +61,14 @@ def token_request(engine: Engine, context: RequestContext, scope: RequestScope) 
     if errors:
         raise invalid(engine.behaviour, gvk.group_kind, "", errors)
     _check_uid(engine.behaviour, context, gvk, draft, account)
-    engine.admission.validate(review.with_object(draft))
-    status = _issued(engine, context, account, draft["spec"])
-    now = timestamp(engine.clock.now())
     shown = {"uid": metadata(account).get("uid") or ""} if engine.behaviour.applies("token-request-shows-uid") else {}
     place = {"name": name, "namespace": context.info.namespace, "creationTimestamp": now}
     named = place if engine.behaviour.applies("token-requests-named") else {"creationTimestamp": None}
-    head = {**named, **shown, "managedFields": owned}
-    made = Fields(engine.catalogue.schema(gvk))({**draft, "metadata": head, "status": status})
+    draft["metadata"] = {**named, **shown, "managedFields": owned}
+    draft["spec"]["audiences"] = list(draft["spec"].get("audiences") or engine.authentication.audiences)
+    engine.admission.validate(review.with_object(draft))
+    status = _issued(engine, context, account, draft["spec"])
+    made = Fields(engine.catalogue.schema(gvk))({**draft, "status": status})
     return responses.made_response(scope, made, context.output_media_type)
 
 
@@ -82,19 +80,6 @@ def _check_uid(
     if given and given != actual and behaviour.applies("token-request-uid"):
         why = f"the UID in the token request ({given}) does not match the UID of the service account ({actual})"
         raise conflict(gvk.group_kind, context.info.name, why)
-
-
-def _owned(engine: Engine, draft: Draft, gvk: GroupVersionKind, options: WriteOptions) -> list[Any]:
-    return track_update(
-        engine.behaviour,
-        None,
-        draft,
-        engine.catalogue.schema(gvk),
-        manager=options.manager,
-        api_version=gvk.api_version,
-        time=timestamp(engine.clock.now()),
-        subresource="token",
-    )
 
 
 def _existing(engine: Engine, resource: GroupResource, namespace: str, name: str) -> Object:
@@ -111,7 +96,7 @@ def _issued(engine: Engine, context: RequestContext, account: Object, spec: dict
     authentication = engine.authentication
     if authentication.issuer is None:
         raise internal("this server has no key to sign service account tokens with")
-    audiences = spec["audiences"] = list(spec.get("audiences") or authentication.audiences)
+    audiences = spec["audiences"]
     binding = bound_objects(engine, context, spec.get("boundObjectRef"))
     longest, seconds = authentication.longest, spec["expirationSeconds"]
     if longest and seconds > longest:

@@ -24,7 +24,7 @@ from simkit.meta.errors import StatusError, bad_request, scheme_name, unexplaine
 from simkit.meta.fielderror import quoted
 from simkit.meta.message import Response
 from simkit.meta.names import GroupVersion, GroupVersionKind, Key
-from simkit.meta.objects import Object
+from simkit.meta.objects import Object, metadata
 from simkit.schema.decoding import DecodeError, decode
 from simkit.seams import Entry
 
@@ -122,9 +122,16 @@ def _delete(
     *,
     collection: bool = False,
 ) -> Outcome:
-    admission = AdmissionBinding(engine, context, scope, options.dry_run, shown)
+    grace = None if collection else scope.strategy.delete_strategy.grace_period
+
+    def validate(live: Object) -> None:
+        seen = shown
+        if grace is not None and not metadata(live).get("deletionTimestamp"):
+            seen = {**shown, "gracePeriodSeconds": grace(live, options.grace_seconds)}
+        AdmissionBinding(engine, context, scope, options.dry_run, seen).validate_delete(live)
+
     _warn_of_orphans(context, scope, options)
-    return engine.registry.delete(Deletion(scope.registry_scope, key, admission.validate_delete, options, collection))
+    return engine.registry.delete(Deletion(scope.registry_scope, key, validate, options, collection))
 
 
 def _success(scope: RequestScope, entry: Entry) -> dict[str, Any]:
@@ -151,7 +158,7 @@ def delete_collection(engine: Engine, context: RequestContext, scope: RequestSco
         listing = replace(listing, limit=_PAGE)
     chunk = ListChunk(engine, scope, context.info.namespace or None, listing, chosen)
     _warn_of_orphans(context, scope, options)
-    entries, metadata = chunk.read()
+    entries, told = chunk.read()
     for entry in entries:
         check_deadline()
         try:
@@ -159,4 +166,4 @@ def delete_collection(engine: Engine, context: RequestContext, scope: RequestSco
         except StatusError as error:
             if error.code != 404:
                 raise
-    return responses.list_response(scope, entries, metadata, context.output_media_type, now=engine.clock.now())
+    return responses.list_response(scope, entries, told, context.output_media_type, now=engine.clock.now())

@@ -12,8 +12,11 @@ from simkit.engine.pipeline.representation.negotiation import PROTOBUF
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.kinds.apiextensions.definition import CustomVersion
+from simkit.language.merge.managedfields import Record
+from simkit.language.merge.update import track_update
 from simkit.language.yaml.complaints import Repeat
 from simkit.meta.behaviour import ServedBehaviour
+from simkit.meta.clock import timestamp
 from simkit.meta.errors import bad_request, internal
 from simkit.meta.fielderror import quoted
 from simkit.meta.message import Request
@@ -256,7 +259,23 @@ def stored_form(scope: RequestScope, value: Mapping[str, Any]) -> Draft:
     return scope.to_storage(default(scope, draft))
 
 
-# The admission attributes of an object that is posted to a subresource or virtual resource
+# The owners and the admission attributes of an object that is posted to a subresource or virtual resource
+
+
+def new_owners(
+    engine: Engine, draft: Object, gvk: GroupVersionKind, options: WriteOptions, subresource: str
+) -> list[Record]:
+    """The managed fields of an object that is not stored."""
+    return track_update(
+        engine.behaviour,
+        None,
+        draft,
+        engine.catalogue.schema(gvk),
+        manager=options.manager,
+        api_version=gvk.api_version,
+        time=timestamp(engine.clock.now()),
+        subresource=subresource,
+    )
 
 
 def create_attributes(

@@ -61,7 +61,13 @@ def test_the_older_path(cluster: Cluster) -> None:
     [
         ("q", None, {}, 400, "name in URL does not match name in Binding object"),
         ("p", {"kind": "Node", "name": ""}, {}, 500, "target.name: Required value"),
-        ("p", None, {"uid": "u"}, 409, 'Operation cannot be fulfilled on pods/binding "p": Precondition failed: UID'),
+        (
+            "p",
+            None,
+            {"uid": "u"},
+            409,
+            'Operation cannot be fulfilled on pods "p": StorageError: invalid object, Code: 4',
+        ),
     ],
 )
 def test_refusals(cluster: Cluster, name: str, target: Any, metadata: Any, code: int, message: str) -> None:
