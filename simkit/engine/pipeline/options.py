@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from simkit.engine.pipeline.request_info import is_true
@@ -49,13 +49,8 @@ class WriteOptions:
     dry_run: bool = False
     validation: str = "Warn"
     force: bool = False
-    manager_given: bool = False
-
-    @property
-    def as_object(self) -> dict[str, Any]:
-        """The options in the form of admission webhooks."""
-        shown: dict[str, Any] = {"fieldManager": self.manager} if self.manager_given else {}
-        return shown | ({"dryRun": ["All"]} if self.dry_run else {})
+    as_object: Mapping[str, Any] = field(default_factory=dict)
+    """The options that the client gave, as admission sees them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +100,13 @@ def write_options(behaviour: ServedBehaviour, request: Request, kind: str, *, is
         errors.append(unsupported("fieldValidation", validation, _FIELD_VALIDATION))
     if errors:
         raise invalid(behaviour, GroupKind(META_GROUP, kind), "", errors)
+    given = {"dryRun": dry_run, "fieldManager": manager, "fieldValidation": validation}
     return WriteOptions(
         manager or manager_from_user_agent(request.header("user-agent")),
         bool(dry_run),
         (validation or _WARN) if behaviour.applies("unknown-fields-told") else _IGNORE,
         force,
-        bool(manager),
+        {name: value for name, value in given.items() if value},
     )
 
 

@@ -27,7 +27,7 @@ from simkit.meta.fielderror import aggregate_errors, invalid_value, quoted
 from simkit.meta.message import Response
 from simkit.meta.names import GroupKind, GroupResource, GroupVersionKind, Key
 from simkit.meta.objects import Draft, Object, annotations_of, at, labels_of, metadata, name_of
-from simkit.seams import Entry, Review, Stale
+from simkit.seams import Entry, Stale
 
 # Binding of a pod to a node, once for each pod.
 # Upstream: pkg/registry/core/pod/storage/storage.go, release 1.30.
@@ -138,14 +138,14 @@ def evict(engine: Engine, context: RequestContext, scope: RequestScope) -> Respo
     """POST to ``pods/<name>/eviction``. Raises 429 if the pod's budget does not allow it now."""
     info, written = context.info, request_object.create_options(engine.behaviour, context.request)
     draft = _body(engine, context, scope, written)
-    if name_of(draft) != info.name:
-        raise bad_request("name in URL does not match name in Eviction object")
-    eviction = _Eviction(
-        engine, scope, scope.registry_scope.key(info.namespace, info.name), _options(engine.behaviour, draft, written)
-    )
-    gvk = scope.resource.subresource_gvk("eviction")
-    _admit(engine, create_attributes(context, scope, gvk, info.name, draft, written))
-    pod = _live(eviction)
+    review = create_attributes(context, scope, scope.resource.subresource_gvk("eviction"), info.name, draft, written)
+    draft = dict(engine.admission.mutate(review))
+    _check_body(engine.behaviour, draft, info.name)
+    engine.admission.validate(review.with_object(draft))
+    key = scope.registry_scope.key(info.namespace, info.name)
+    pod = _live(engine, key)
+    options = opt.delete_options(engine.behaviour, draft.get("deleteOptions") or {})
+    eviction = _Eviction(engine, scope, key, replace(options, dry_run=options.dry_run or written.dry_run))
     _remove(eviction) if _is_unguarded(pod.object) else _remove_guarded(eviction, pod)
     success = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
     return responses.document_response(success, context.output_media_type, status=201)
@@ -162,29 +162,19 @@ def _body(engine: Engine, context: RequestContext, scope: RequestScope, written:
     return draft
 
 
-def _options(behaviour: ServedBehaviour, draft: Draft, written: WriteOptions) -> DeleteOptions:
-    given: Mapping[str, Any] = draft.get("deleteOptions") or {}
-    if given.get(opt.UNREADABLE) and behaviour.applies("unreadable-objects-deleted"):
+def _check_body(behaviour: ServedBehaviour, draft: Object, name: str) -> None:
+    if name_of(draft) != name:
+        raise bad_request("name in URL does not match name in Eviction object")
+    unreadable = at(draft, "deleteOptions", opt.UNREADABLE)
+    if unreadable and behaviour.applies("unreadable-objects-deleted"):
         error = invalid_value(f"deleteOptions.{opt.UNREADABLE}", True, _NOT_UNREADABLE)
-        raise invalid(behaviour, GroupKind("policy", "Eviction"), name_of(draft), [error])
-    preconditions = given.get("preconditions") or {}
-    return DeleteOptions(
-        bool(given.get("dryRun")) or written.dry_run,
-        given.get("gracePeriodSeconds"),
-        given.get("propagationPolicy") or "",
-        preconditions.get("uid"),
-        preconditions.get("resourceVersion"),
-    )
+        raise invalid(behaviour, GroupKind("policy", "Eviction"), name, [error])
 
 
-def _admit(engine: Engine, review: Review) -> None:
-    engine.admission.validate(review.with_object(engine.admission.mutate(review)))
-
-
-def _live(eviction: _Eviction) -> Entry:
-    entry = eviction.engine.store.get(eviction.key)
+def _live(engine: Engine, key: Key) -> Entry:
+    entry = engine.store.get(key)
     if entry is None:
-        raise not_found(_PODS, eviction.key.name)
+        raise not_found(_PODS, key.name)
     return entry
 
 

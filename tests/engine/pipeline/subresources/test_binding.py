@@ -104,3 +104,14 @@ def test_a_bound_pod_takes_its_time(cluster: Cluster) -> None:
     assert longer["metadata"]["deletionGracePeriodSeconds"] == 5
     cluster.perform(Request.of("DELETE", f"{PODS}/p?gracePeriodSeconds=0"))
     assert stored(cluster)["code"] == 404
+
+
+def test_evictions_are_checked_after_admission(cluster: Cluster) -> None:
+    """A missing namespace comes before the name, and the options of the deletion have the checks of any deletion."""
+    pod(cluster)
+    path = "/api/v1/namespaces/{}/pods/p/eviction"
+    lost = cluster.perform(Request.of("POST", path.format("none"), {}))
+    assert lost.object["message"] == 'namespaces "none" not found'
+    named = {"metadata": {"name": "p"}, "deleteOptions": {"dryRun": ["true"]}}
+    refused = cluster.perform(Request.of("POST", path.format("default"), named))
+    assert refused.object["message"].startswith('DeleteOptions.meta.k8s.io "" is invalid: dryRun: Unsupported value')
