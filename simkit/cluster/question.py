@@ -15,7 +15,7 @@ from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request, Response
 from simkit.meta.wrong_names import with_explained_calls
-from simkit.seams.snapshot import Sandbox, Snapshot
+from simkit.seams.snapshot import Snapshot
 from simkit.snapshot.dump import Dump
 
 
@@ -60,7 +60,12 @@ class Question:
             if len(arguments) > len(own) and not takes_several:
                 signature.bind(cluster, *arguments, **named)  # tells what is wrong with them
             if self.compares:
-                named["before"] = cluster.compared_with(named.get("before"))
+                origin = getattr(cluster, "before", None)  # of a trial, which compares what its changes lead to
+                if origin is not None:
+                    cluster.settle()
+                named["before"] = named.get("before") or origin
+                if named["before"] is None:
+                    raise SimkitError("say what to compare with, before=..., or ask a trial: cluster.what_if()")
             given: dict[str, Any] = {self.snapshot: cluster.snapshot()} if self.snapshot else {}
             given |= {self.cluster: cluster} if self.cluster else {}
             if takes_several:
@@ -221,11 +226,9 @@ class AnalysedCluster(ABC):
     def snapshot(self) -> Snapshot:
         """The objects as they are now."""
 
-    def compared_with(self, before: Snapshot | Sandbox | None) -> Snapshot | Sandbox:
-        """What a comparison of the cluster is with: what is asked for. A trial also knows where it came from."""
-        if before is None:
-            raise SimkitError("say what to compare with, before=..., or ask a trial: cluster.what_if()")
-        return before
+    @abstractmethod
+    def settle(self) -> int:
+        """Let the controllers do what there is to do."""
 
     @abstractmethod
     def fork(self, *, release: str | None = None) -> Self:

@@ -12,7 +12,6 @@ from simkit.meta.errors import SimkitError
 if TYPE_CHECKING:
     from simkit.cluster.cluster import Cluster
     from simkit.logic.rbac.binding import Subject
-    from simkit.seams.snapshot import Sandbox, Snapshot
 
 
 class TrialMethods(AnalysisMethods):
@@ -20,15 +19,6 @@ class TrialMethods(AnalysisMethods):
 
     before: Cluster
     """The original cluster, with which its comparisons compare the trial, after its controllers have settled."""
-
-    if TYPE_CHECKING:  # the cluster has it
-
-        def settle(self) -> int: ...
-
-    def compared_with(self, before: Snapshot | Sandbox | None) -> Snapshot | Sandbox:
-        """What the trial is compared with, after its controllers have settled: by default what it came from."""
-        self.settle()
-        return before or self.before
 
     def remove_subject(self, subject: Subject | str) -> Sequence[str]:
         """Take a subject out of all bindings, as when somebody leaves; a binding of nobody else is deleted.

@@ -85,7 +85,7 @@ def test_every_result_has_html(result: type) -> None:
 
 
 HANDED_ON = {
-    *("Clock", "ControlPlane", "EgressPolicy", "Engine", "Fault", "RecordedRequests", "Sandbox", "Server", "Snapshot"),
+    *("Clock", "ControlPlane", "EgressPolicy", "Engine", "Fault", "RecordedRequests", "Server", "Snapshot"),
     *("Identity", "Request", "Subject", "Rule", "Key", "GroupResource", "AccessRequest", "Check"),
     *("Diagram", "Severity", "Evidence", "GrantSource", "AttackState", "Change", "MigratedFile", "ResultDict"),
 }
