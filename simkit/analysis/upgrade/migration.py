@@ -15,6 +15,8 @@ from simkit.analysis.result import Result
 from simkit.logic.migration.documents import Document, Rewritten, objects_of, rewrite
 from simkit.logic.migration.kustomizations import (
     FILES,
+    Pair,
+    Patches,
     held_back,
     is_json_patch,
     json_patch_file,
@@ -23,7 +25,6 @@ from simkit.logic.migration.kustomizations import (
     strategic_patch,
 )
 from simkit.logic.migration.migrate_object import MigratedObject, migrate_object
-from simkit.logic.migration.patches import Pair, Patches
 from simkit.meta.domain import api_group
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import administrator

@@ -1,21 +1,23 @@
-"""What kustomizations say about objects that are rewritten: the targets of patches and replacements, inline patches."""
+"""What kustomizations say about objects that are rewritten: targets of patches and replacements, and patches.
+
+Patches follow where fields stay, and are left to a person where they move.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from simkit.language.yaml.complaints import BrokenText
 from simkit.language.yaml.decode import decode
-from simkit.logic.migration.documents import Document, Rewritten, laid_out, objects_of, pieces, rewrite
-from simkit.logic.migration.migrate_object import MigratedObject
-from simkit.logic.migration.patches import Pair, Patches
-from simkit.meta.errors import SimkitError
+from simkit.logic.migration.documents import Document, Rewritten, laid_out, pieces, rewrite
+from simkit.logic.migration.migrate_object import MigratedObject, reshapes
 from simkit.meta.names import GroupVersion
-from simkit.meta.objects import Object, copied, name_of
+from simkit.meta.objects import Object, at, copied, name_of
 from simkit.schema.lifecycle import is_served, lifecycle_of
 
 FILES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
@@ -107,9 +109,10 @@ class _Change:
         """Change the kustomization to what it should be."""
         for patch in (*_listed(wanted, "patches"), *_listed(wanted, "patchesJson6902")):
             written, target = patch.get("patch"), patch.get("target") or {}
-            if isinstance(written, str):
-                is_json = is_json_patch(written)
-                patch["patch"] = self._json(written, target) if is_json else self._inline(written)
+            if isinstance(written, str) and is_json_patch(written):
+                self.person += filter(None, [self._patches.concern(written, target)])
+            elif isinstance(written, str):
+                patch["patch"] = self._inline(written)
             self._select(target)
         merged = wanted.get("patchesStrategicMerge")
         if isinstance(merged, list):
@@ -151,16 +154,6 @@ class _Change:
                 "version of what is selected"
             )
 
-    def _json(self, text: str, target: Mapping[str, Any]) -> str:
-        """A JSON patch within the kustomization."""
-        try:
-            made = self._patches.of_json(text, target)
-        except SimkitError as wrong:
-            self.person.append(str(wrong))
-            return text
-        self.changed = self.changed or made != text
-        return made
-
     def _inline(self, text: str) -> str:
         """A strategic merge patch within the kustomization."""
         made = strategic_patch(text, self._patches)
@@ -173,33 +166,25 @@ class _Change:
 
 
 def strategic_patch(text: str, patches: Patches) -> Rewritten:
-    """The text of strategic merge patches in new versions; what does something else there is left to a person."""
-    made, before = rewrite(text, patches.release), dict(objects_of(text))
-    return replace(made, documents=tuple(_tried(each, before.get(each.line), patches) for each in made.documents))
+    """The text of strategic merge patches in new versions; those whose fields may have moved are left to a person."""
+    made = rewrite(text, patches.release)
+    return replace(made, documents=tuple(map(_told, made.documents)))
 
 
-def _tried(document: Document, old: Object | None, patches: Patches) -> Document:
+def _told(document: Document) -> Document:
     migrated = document.migrated
-    if not migrated.changed or migrated.person or old is None:
+    if not migrated.changed or migrated.person or not reshapes(document.kind, document.before, migrated.to):
         return document
-    told = patches.differs(old, migrated.object)
-    why = f"a patch of {document.kind}, now in {migrated.to}: {told}"
-    return replace(document, migrated=replace(migrated, person=(why,))) if told else document
+    why = f"a patch of {document.kind}, now in {migrated.to}: its fields may have moved: see that it says what it said"
+    return replace(document, migrated=replace(migrated, person=(why,)))
 
 
 def json_patch_file(text: str, targets: Iterable[Mapping[str, Any]], patches: Patches) -> Rewritten:
-    """The text of a file with a JSON patch, which kustomizations name for some targets."""
-    made = text
-    person: tuple[str, ...] = ()
-    try:
-        texts = {patches.of_json(text, target) for target in targets}
-        made = texts.pop() if len(texts) == 1 else text
-        person = ("the JSON patch is named for objects that it changes in several ways: part it",) if texts else ()
-    except SimkitError as wrong:
-        person = (str(wrong),)
-    if made == text and not person:
+    """The text of a file with a JSON patch, which kustomizations name for some targets: as it was."""
+    person = tuple(dict.fromkeys(filter(None, (patches.concern(text, target) for target in targets))))
+    if not person:
         return Rewritten(text)
-    return Rewritten(made, (Document(1, "JSON patch", "", "", MigratedObject({}, "", made != text, person), False),))
+    return Rewritten(text, (Document(1, "JSON patch", "", "", MigratedObject({}, person=person), False),))
 
 
 _HELD: Final = "it stays as it is, since a kustomization that it belongs to is left to a person"
@@ -254,3 +239,70 @@ def _as_it_was(each: Rewritten, text: str) -> Rewritten:
 def _held(document: Document) -> Document:
     migrated = document.migrated
     return replace(document, migrated=replace(migrated, changed=False, person=migrated.person or (_HELD,)))
+
+
+_SIGNS: Final = re.compile(r"[\\|\[\](){}+?*]")
+
+
+class Pair(NamedTuple):
+    """An object that is rewritten, as it was and as it is."""
+
+    old: Object
+    new: Object
+
+    @property
+    def kind(self) -> str:
+        return str(self.old.get("kind"))
+
+    @property
+    def reshapes(self) -> bool:
+        """True if more differs between its versions than their names."""
+        return reshapes(self.kind, str(self.old.get("apiVersion")), str(self.new.get("apiVersion")))
+
+
+@dataclass(frozen=True, slots=True)
+class Patches:
+    """The objects that patches are for, at a release."""
+
+    pairs: Sequence[Pair]
+    release: str
+
+    def selected(self, target: Mapping[str, Any]) -> list[Pair]:
+        """The objects that the target of a patch selects by group, version, kind, name and namespace.
+
+        Labels and annotations do not count: an object more does no harm.
+        """
+        return [pair for pair in self.pairs if _selects(target, pair.old)]
+
+    def concern(self, text: str, target: Mapping[str, Any]) -> str:
+        """Why a JSON patch cannot stay as it is; empty if it can.
+
+        It can where it is about metadata, or about objects whose fields are the same in both versions.
+        """
+        moved = [pair.kind for pair in self.selected(target) if pair.reshapes]
+        operations = decode(text)
+        paths = [str(each.get("path")) for each in operations if isinstance(each, Mapping)]
+        if not moved or all(path.startswith("/metadata/") for path in paths):
+            return ""
+        return f"a JSON patch of {moved[0]} may name fields that have moved: write the paths of the new version"
+
+
+def _selects(target: Mapping[str, Any], obj: Object) -> bool:
+    """True if the texts of a target match an object."""
+    group, version = GroupVersion.parse(str(obj.get("apiVersion")))
+    stated = {"group": group, "version": version, "kind": obj.get("kind"), "name": at(obj, "metadata", "name")}
+    return all(_fits(str(target.get(part) or value), str(value)) for part, value in stated.items())
+
+
+def _fits(pattern: str, text: str) -> bool:
+    """True if a text matches a pattern in which ``.*`` stands for anything; one with other signs may match any text."""
+    first, *rest = pattern.removeprefix("^").removesuffix("$").split(".*")
+    if _SIGNS.search("".join((first, *rest))):
+        return True
+    if not rest:
+        return text == first
+    end = len(first) if text.startswith(first) else len(text) + 1
+    for part in rest[:-1]:
+        found = text.find(part, end)
+        end = found + len(part) if found >= 0 else len(text) + 1
+    return text.endswith(rest[-1]) and end + len(rest[-1]) <= len(text)

@@ -9,7 +9,7 @@ import yaml
 
 import simkit
 from simkit.analysis import migrate
-from simkit.logic.migration.patches import Pair, Patches
+from simkit.logic.migration.kustomizations import Pair, Patches
 
 JOB = """\
 apiVersion: batch/v1beta1
@@ -91,66 +91,31 @@ def test_a_target_beyond_the_files_is_left_to_a_person(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "after"),
+    "patch",
     [
-        (
-            "- op: replace  # ours\n  path: /spec/backend/serviceName\n  value: shop\n",
-            "- op: replace  # ours\n  path: /spec/defaultBackend/service/name\n  value: shop\n",
-        ),
-        (
-            '[{"op": "replace", "path": "/spec/backend/servicePort", "value": "http"}]',
-            '[{"op": "remove", "path": "/spec/defaultBackend/service/port/number"}, '
-            '{"op": "add", "path": "/spec/defaultBackend/service/port/name", "value": "http"}]',
-        ),
-        (
-            '[{"op": "add", "path": "/metadata/annotations", "value": {"a": "b"}}]',
-            '[{"op": "add", "path": "/metadata/annotations", "value": {"a": "b"}}]',
-        ),
+        "- {op: replace, path: /spec/backend/servicePort, value: 8080}\n",
+        INGRESS.replace("serviceName: web", "serviceName: shop"),
     ],
 )
-@pytest.mark.parametrize(
-    "target", ["group: networking.k8s.io, version: v1beta1, kind: Ingress", "kind: I.*, name: web"]
-)
-def test_json_patches_do_to_the_new_object_what_they_did(before: str, after: str, target: str, tmp_path: Path) -> None:
-    """An Ingress has other fields in its new version: paths and values follow, in files and within the kustomization."""
-    found, _ = migrated(
-        overlay(tmp_path, f"patches: [{{path: more.yaml, target: {{{target}}}}}]\n", INGRESS, more=before)
-    )
-    assert found, found.to_frame()["person"].tolist()
-    assert [each.after for each in found.files if each.path.endswith("more.yaml")] == [after]
-    inline = yaml.safe_dump({"patches": [{"target": yaml.safe_load(f"{{{target}}}"), "patch": before}]})
-    found, made = migrated(overlay(tmp_path / "inline", inline, INGRESS))
-    assert found, found.to_frame()["person"].tolist()
-    assert yaml.safe_load(made)["patches"][0]["patch"] == after
-
-
-@pytest.mark.parametrize(
-    ("patch", "told"),
-    [
-        ("- {op: replace, path: /spec/backend/servicePort, value: 8080}\n", "changes in several ways"),
-        ("- {op: remove, path: /spec/rules/0}\n", "does not fit"),
-    ],
-)
-def test_json_patches_that_cannot_follow_are_left_to_a_person(patch: str, told: str, tmp_path: Path) -> None:
-    """One for objects that it changes in several ways, and one that fits none. Its tree stays as it is, others do not."""
-    base = f"{INGRESS}---\n{INGRESS.replace('name: web', 'name: other').replace('80', 'http')}"
-    overlay(tmp_path / "one", "patches: [{path: more.yaml, target: {kind: Ingress}}]\n", base, more=patch)
+def test_patches_of_fields_that_move_are_left_to_a_person(patch: str, tmp_path: Path) -> None:
+    """An Ingress has other fields in its new version. Its tree stays as it is, others do not."""
+    overlay(tmp_path / "one", "patches: [{path: more.yaml, target: {kind: Ingress}}]\n", INGRESS, more=patch)
+    inline = yaml.safe_dump({"patches": [{"target": {"kind": "Ingress"}, "patch": patch}]})
+    overlay(tmp_path / "inline", inline, INGRESS)
     overlay(tmp_path / "other", f"patches: [{{target: {TARGET}, patch: '[]'}}]\n")
     found = migrate(tmp_path, "1.35")
-    assert told in str(found.to_frame()["person"].tolist())
+    assert str(found.to_frame()["person"].tolist()).count("have moved") >= 2
     changed = sorted(str(Path(each.path).relative_to(tmp_path)) for each in found.changed)
     assert changed == ["other/base/object.yaml", "other/over/kustomization.yaml"]
     assert not found
 
 
-def test_strategic_patches_that_do_the_same_need_nobody(tmp_path: Path) -> None:
-    """A patch of fields that move is tried on the object that it is for, before and after; unknown ones are told."""
-    patch = INGRESS.replace("serviceName: web", "serviceName: shop")
-    found, _ = migrated(overlay(tmp_path, "patches: [{path: more.yaml}]\n", INGRESS, more=patch))
+def test_json_patches_of_metadata_stay(tmp_path: Path) -> None:
+    """Metadata has the same fields in all versions."""
+    patch = "- {op: add, path: /metadata/annotations, value: {a: b}}\n"
+    folder = overlay(tmp_path, "patches: [{path: more.yaml, target: {kind: Ingress}}]\n", INGRESS, more=patch)
+    found, _ = migrated(folder)
     assert found, found.to_frame()["person"].tolist()
-    alone = patch.replace("name: web", "name: other")
-    found, _ = migrated(overlay(tmp_path / "other", "patches: [{path: more.yaml}]\n", INGRESS, more=alone))
-    assert "no object that it is for is among the files" in str(found.to_frame()["person"].tolist())
 
 
 def test_patches_are_no_whole_objects(tmp_path: Path) -> None:
