@@ -67,9 +67,8 @@ from simkit.analysis.readable_frame import ReadableFrame
 from simkit.analysis.result import Evidence, JsonValue, Result, ResultDict
 from simkit.analysis.upgrade.definition_diff import DefinitionDiff, definition_changes
 from simkit.analysis.upgrade.migration import Migration, migrate
-from simkit.analysis.upgrade.removal_report import removal_report
 from simkit.analysis.upgrade.timeline import calendar, timeline
-from simkit.analysis.upgrade.upgrade_report import UpgradeReport, upgrade_report
+from simkit.analysis.upgrade.upgrade_report import UpgradeReport, removal_report, upgrade_report
 
 __all__ = [
     "AccessDecision",

@@ -19,9 +19,9 @@ from simkit.engine.authz.webhook import FailurePolicy, ReviewVersion, Settings, 
 from simkit.engine.egress.call import Caller, CallFailed, Poster
 from simkit.engine.egress.files import ClientConfig, load_kubeconfig
 from simkit.engine.pipeline.metrics.counters import Metrics
-from simkit.logic.authorizers.always import AlwaysAllow, AlwaysDeny
 from simkit.logic.authorizers.node import NodeAuthorizer
 from simkit.logic.authorizers.node_graph import FOLLOWED, NodeGraph
+from simkit.logic.authorizers.union import AlwaysAllow, AlwaysDeny
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import Clock
 from simkit.meta.domain import AUTHORIZATION_GROUP, LABEL_DOMAIN

@@ -53,7 +53,7 @@ class AnalysisMethods(AnalysedCluster):
     refused_requests = Question("least_privilege.usage", snapshot="after", compares=True)
     least_privilege = Question("least_privilege.proposal", cluster="sandbox")
 
-    removal_report = Question("upgrade.removal_report", snapshot="", cluster="cluster")
+    removal_report = Question("upgrade.upgrade_report", snapshot="", cluster="cluster")
     upgrade_report = Question("upgrade.upgrade_report", cluster="sandbox")
     timeline = Question("upgrade.timeline")
 

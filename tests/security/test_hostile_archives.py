@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 import pytest
 
-from simkit.analysis.upgrade.chart_releases import chart_release
+from simkit.analysis.upgrade.items import chart_release
 from simkit.cli import rendering
 from simkit.simulation.shell.files import FileError
 from simkit.simulation.shell.user_files import UserFiles, unpack

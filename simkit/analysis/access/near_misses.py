@@ -22,7 +22,7 @@ from simkit.analysis.access.resolve import (
 from simkit.analysis.rbac.objects import binding_object, display_name, role_object
 from simkit.analysis.rbac.subject import text_of
 from simkit.analysis.rbac.tables import rule_text
-from simkit.logic.providers.commands import grouping
+from simkit.logic.providers.access_entries import grouping
 from simkit.logic.rbac.binding import (
     ACCESS_ENTRIES,
     CLUSTER_ROLE_BINDINGS,

@@ -39,7 +39,7 @@ from simkit.analysis.least_privilege.proposal import without
 from simkit.analysis.rbac.default_objects import administrators
 from simkit.analysis.rbac.objects import NAMESPACES, SERVICE_ACCOUNTS, display_name
 from simkit.analysis.rbac.subject import normalize_subject, text_of
-from simkit.logic.providers.commands import disassociation
+from simkit.logic.providers.access_entries import disassociation
 from simkit.logic.rbac.binding import ACCESS_ENTRIES, ACCESS_POLICIES, SERVICE_ACCOUNT, Binding, Subject
 from simkit.meta.names import Key
 from simkit.seams.snapshot import Snapshot

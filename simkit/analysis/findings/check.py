@@ -12,7 +12,7 @@ from simkit.analysis.findings.survey import listed
 from simkit.analysis.rbac.objects import NAMESPACES, RBAC, SERVICE_ACCOUNTS, kind_of
 from simkit.analysis.rbac.subject import normalize_subject
 from simkit.analysis.rendering import html_lines
-from simkit.logic.providers.commands import disassociation
+from simkit.logic.providers.access_entries import disassociation
 from simkit.logic.rbac.binding import ACCESS_ENTRIES, SERVICE_ACCOUNT, Binding, Subject
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object

@@ -10,8 +10,7 @@ from typing import Any, Final
 from simkit.analysis.caveats import with_caveats
 from simkit.analysis.escalation.find.goal import Goal
 from simkit.analysis.least_privilege.recorded_access import Action
-from simkit.analysis.prove.answer import FAIL, PASS, UNKNOWN, ProofAnswer
-from simkit.analysis.prove.authorizers import scope_caveats, undecided
+from simkit.analysis.prove.answer import FAIL, PASS, UNKNOWN, ProofAnswer, scope_caveats, undecided
 from simkit.analysis.prove.permission import (
     AccessCounterexample,
     AskedPermission,

@@ -9,8 +9,7 @@ from typing import Any, Final
 
 from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.caveats import with_caveats
-from simkit.analysis.prove.answer import FAIL, PASS, UNKNOWN, ProofAnswer
-from simkit.analysis.prove.authorizers import different, scope_caveats, undecided
+from simkit.analysis.prove.answer import FAIL, PASS, UNKNOWN, ProofAnswer, different, scope_caveats, undecided
 from simkit.analysis.prove.bindings import (
     AddedRule,
     Held,

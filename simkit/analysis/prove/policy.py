@@ -29,7 +29,6 @@ from simkit.seams.snapshot import Snapshot
 
 CREATE: Final = "CREATE"
 """The operation that claims are about."""
-Matches = Callable[[UnknownWrite, Translator], Formula]
 
 
 class CheckedPolicy:

@@ -1,6 +1,5 @@
-from simkit.analysis.upgrade.removal_report import removal_report
 from simkit.analysis.upgrade.timeline import calendar, timeline
-from simkit.analysis.upgrade.upgrade_report import UpgradeReport, upgrade_report
+from simkit.analysis.upgrade.upgrade_report import UpgradeReport, removal_report, upgrade_report
 from simkit.kinds.conversions.convert import Conversion, explain
 from simkit.logic.lifecycle import History, check, of_releases, plan, read_history
 from simkit.schema.lifecycle import lifecycle_of, spans

@@ -11,7 +11,7 @@ from simkit.analysis.result import Result
 from simkit.analysis.upgrade.items import read_items
 from simkit.analysis.upgrade.schema_changes import SchemaChange, schema_changes
 from simkit.kinds.conversions import convert
-from simkit.logic.lifecycle.stability import Track, track_of
+from simkit.logic.lifecycle.calendar import Track, track_of
 from simkit.meta.domain import EXTENSIONS_GROUP
 from simkit.meta.errors import IncompleteSnapshot, SimkitError
 from simkit.meta.identity import administrator

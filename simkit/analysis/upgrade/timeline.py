@@ -9,8 +9,8 @@ from simkit.analysis.audit_log.events import AuditLog
 from simkit.analysis.audit_log.requests import recorded_requests
 from simkit.analysis.rbac.tables import table
 from simkit.logic.lifecycle import Calendar, History, Track, of_releases
+from simkit.logic.lifecycle.calendar import age_order
 from simkit.logic.lifecycle.document import Group, Version
-from simkit.logic.lifecycle.stability import age_order
 from simkit.meta.names import GroupVersion
 from simkit.meta.objects import at
 from simkit.schema.lifecycle import lifecycle_of, successor

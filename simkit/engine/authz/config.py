@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from simkit.engine.egress.files import DynamicFile
-from simkit.logic.authorizers.privileged import PrivilegedGroups
-from simkit.logic.authorizers.union import UnionAuthorizer
+from simkit.logic.authorizers.union import PrivilegedGroups, UnionAuthorizer
 from simkit.meta.attributes import ALLOW, DENY, Attributes, Decision
 from simkit.meta.clock import Clock
 from simkit.meta.identity import Identity

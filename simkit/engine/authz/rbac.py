@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from simkit.logic.authorizers.rbac import IndexAuthorizer
+from simkit.logic.authorizers.union import IndexAuthorizer
 from simkit.logic.rbac.binding import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES, missing_text, role_key
 from simkit.logic.rbac.cover import EVERYTHING, missing_rules_text, uncovered
 from simkit.logic.rbac.index import AccessIndex, is_access_resource

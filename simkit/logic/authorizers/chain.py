@@ -8,12 +8,9 @@ from functools import cached_property
 from typing import Final
 
 from simkit.logic.authorizers.abac import PolicyFile, parse
-from simkit.logic.authorizers.always import AlwaysAllow, AlwaysDeny
 from simkit.logic.authorizers.node import CSI_NODES, LEASES, NodeAuthorizer, node_of
 from simkit.logic.authorizers.node_graph import ATTACHMENTS, NODES, SLICES, VOLUMES, NodeGraph
-from simkit.logic.authorizers.privileged import PrivilegedGroups
-from simkit.logic.authorizers.rbac import IndexAuthorizer
-from simkit.logic.authorizers.union import UnionAuthorizer
+from simkit.logic.authorizers.union import AlwaysAllow, AlwaysDeny, IndexAuthorizer, PrivilegedGroups, UnionAuthorizer
 from simkit.logic.rbac.index import AccessIndex
 from simkit.logic.rbac.question import Question
 from simkit.meta.attributes import Attributes, Authorizer, Decision

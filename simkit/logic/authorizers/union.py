@@ -1,6 +1,6 @@
-"""Several authorizers in order.
+"""Several authorizers in order, and the small ones: RBAC over an index, privileged groups, AlwaysAllow and AlwaysDeny.
 
-Upstream: k8s.io/apiserver/pkg/authorization/union, release 1.30.
+k8s.io/apiserver/pkg/authorization, union and authorizerfactory, and plugin/pkg/auth/authorizer/rbac, release 1.30.
 """
 
 from __future__ import annotations
@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from simkit.meta.attributes import NO_OPINION, Attributes, Authorizer, Decision, RuleList
+from simkit.logic.rbac.binding import missing_text
+from simkit.logic.rbac.index import AccessIndex
+from simkit.meta.attributes import ALLOW, NO_OPINION, Attributes, Authorizer, Decision, RuleList
 from simkit.meta.fielderror import aggregate_errors
-from simkit.meta.identity import Identity
+from simkit.meta.identity import MASTERS, Identity
 
 _SILENT: Final = Decision(NO_OPINION)
 
@@ -20,7 +22,7 @@ class UnionAuthorizer:
 
     Examples
     --------
-    >>> from simkit.logic.authorizers.always import AlwaysAllow, AlwaysDeny
+    >>> from simkit.logic.authorizers.union import AlwaysAllow, AlwaysDeny
     >>> UnionAuthorizer([AlwaysDeny(), AlwaysAllow()]).authorize(Attributes(Identity("ann"), "get", path="/")).allowed
     True
     """
@@ -55,3 +57,74 @@ class UnionAuthorizer:
             any(one.incomplete for one in lists),
             aggregate_errors(one.error for one in lists if one.error),
         )
+
+
+_EVERY_RESOURCE = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}
+_EVERY_PATH = {"verbs": ["*"], "nonResourceURLs": ["*"]}
+
+
+class AlwaysAllow:
+    """Allows everything."""
+
+    leaves_process: Final = False
+
+    def authorize(self, ask: Attributes) -> Decision:
+        return Decision(ALLOW)
+
+    def rules_for(self, identity: Identity, namespace: str) -> RuleList:
+        return RuleList([_EVERY_RESOURCE], [_EVERY_PATH])
+
+
+class AlwaysDeny:
+    """Allows nothing. As in kube-apiserver it has no opinion, so that a later authorizer may still allow."""
+
+    leaves_process: Final = False
+
+    def authorize(self, ask: Attributes) -> Decision:
+        return Decision(NO_OPINION, "Everything is forbidden.")
+
+    def rules_for(self, identity: Identity, namespace: str) -> RuleList:
+        return RuleList()
+
+
+_ALLOWED = Decision(ALLOW)
+_NO_OPINION = Decision(NO_OPINION)
+
+
+class PrivilegedGroups:
+    """Allows everything to the members of some groups, without a reason; precedes all other authorizers."""
+
+    leaves_process: Final = False
+
+    def __init__(self, groups: Iterable[str] = (MASTERS,)) -> None:
+        self._groups = frozenset(groups)
+
+    def authorize(self, ask: Attributes) -> Decision:
+        return _NO_OPINION if self._groups.isdisjoint(ask.identity.groups) else _ALLOWED
+
+    def rules_for(self, identity: Identity, namespace: str) -> RuleList:
+        """No rules: in kube-apiserver this authorizer does not take part in rules reviews."""
+        return RuleList()
+
+
+class IndexAuthorizer:
+    """Allows what a bound role allows; has no opinion otherwise."""
+
+    leaves_process: Final = False
+
+    def __init__(self, index: AccessIndex) -> None:
+        self.index = index
+
+    def authorize(self, ask: Attributes) -> Decision:
+        return self.index.authorize(ask.without_selectors())
+
+    def rules_for(self, identity: Identity, namespace: str) -> RuleList:
+        held = self.index.rules_for(identity, namespace)
+        resource_rules, path_rules = [], []
+        for rule in held.rules:
+            entry = rule.entry()
+            if rule.resources:
+                resource_rules.append({name: entry[name] for name in entry if name != "nonResourceURLs"})
+            if rule.paths:
+                path_rules.append({"verbs": entry["verbs"], "nonResourceURLs": entry["nonResourceURLs"]})
+        return RuleList(resource_rules, path_rules, error=aggregate_errors(map(missing_text, held.missing)))

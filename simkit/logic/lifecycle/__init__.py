@@ -3,14 +3,13 @@
 The policy is Kubernetes' own: https://kubernetes.io/docs/reference/using-api/deprecation-policy/, rules 1 to 11b.
 """
 
-from simkit.logic.lifecycle.calendar import Calendar, Release
+from simkit.logic.lifecycle.calendar import Calendar, Release, Track, track_of
 from simkit.logic.lifecycle.document import History
 from simkit.logic.lifecycle.findings import Finding
 from simkit.logic.lifecycle.plan import Plan, Step, plan
 from simkit.logic.lifecycle.policy import EDITIONS, check
 from simkit.logic.lifecycle.reading import read_history
 from simkit.logic.lifecycle.sources import of_releases
-from simkit.logic.lifecycle.stability import Track, track_of
 
 __all__ = [
     "EDITIONS",

@@ -7,8 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from simkit.logic.lifecycle.calendar import CADENCE, Calendar, Release
-from simkit.logic.lifecycle.stability import Track, track_of
+from simkit.logic.lifecycle.calendar import CADENCE, Calendar, Release, Track, track_of
 
 Stability = Literal["alpha", "beta", "ga", "stable"]
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from simkit.logic.lifecycle.calendar import Calendar, Release, Span
-from simkit.logic.lifecycle.stability import Track
+from simkit.logic.lifecycle.calendar import Calendar, Release, Span, Track
 
 BETA: Final = Span(3, 9)
 """The period for which a beta is served after its deprecation, and by which it must be deprecated."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from simkit.logic.lifecycle.calendar import Calendar, Release
+from simkit.logic.lifecycle.calendar import Calendar, Release, Track, age_order, track_of
 from simkit.logic.lifecycle.document import Group, History, Version
 from simkit.logic.lifecycle.findings import BETA
 from simkit.logic.lifecycle.rules_versions import serves
-from simkit.logic.lifecycle.stability import Track, age_order, track_of
 from simkit.meta.errors import SimkitError
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
-from simkit.logic.lifecycle.calendar import Calendar
+from simkit.logic.lifecycle.calendar import Calendar, Track, track_of
 from simkit.logic.lifecycle.document import Behavior, Element, Flag, Gate, Group, History, Stage, Version
 from simkit.logic.lifecycle.findings import (
     BEHAVIOR,
@@ -20,7 +20,6 @@ from simkit.logic.lifecycle.findings import (
     Weight,
     ended_early,
 )
-from simkit.logic.lifecycle.stability import Track, track_of
 from simkit.schema.releases import minor_of
 
 Visibility = Literal["shown", "deprecated", "hidden", "gone"]

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
-from simkit.logic.lifecycle.calendar import Calendar, Release
+from simkit.logic.lifecycle.calendar import Calendar, Release, Track, track_of
 from simkit.logic.lifecycle.document import Group, History, Version
 from simkit.logic.lifecycle.findings import BETA, STABLE_ONCE, Edition, Finding, Weight, ended_early
-from simkit.logic.lifecycle.stability import Track, track_of
 
 
 def _each(history: History) -> Iterator[tuple[Group, Version]]:

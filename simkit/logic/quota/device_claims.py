@@ -1,6 +1,6 @@
 """The usage of quota names by claims of devices: devices of a class, and extended resources that the class backs.
 
-pkg/quota/v1/evaluator/core/resource_claims.go, release 1.36.
+pkg/quota/v1/evaluator/core/resource_claims.go and k8s.io/dynamic-resource-allocation/deviceclass, release 1.36.
 """
 
 from __future__ import annotations
@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
-from simkit.logic.workloads.extended_resources import IMPLICIT, backing_classes, is_extended_claim
 from simkit.meta.behaviour import ServedBehaviour
-from simkit.meta.domain import api_group
+from simkit.meta.domain import api_group, label
 from simkit.meta.names import GroupResource
-from simkit.meta.objects import Object, at, controller_of, metadata, name_of
+from simkit.meta.objects import Object, annotations_of, at, controller_of, metadata, name_of
 from simkit.meta.quantity import Quantity
 from simkit.meta.resource_list import ResourceList, count, subtract
 
@@ -142,3 +141,38 @@ def _charged_pod(claim: Object, backed: BackedResources) -> Object | None:
 
 def _age(claim: Object) -> tuple[str, str]:
     return metadata(claim).get("creationTimestamp") or "", name_of(claim)
+
+
+EXTENDED_CLAIM: Final = label("extended-resource-claim", "resource")
+"""The annotation of claims that the scheduler makes for extended resources."""
+IMPLICIT: Final = label("", "deviceclass.resource")
+"""The beginning of the resource that every class backs: its own name follows."""
+
+
+def backing_classes(classes: Iterable[Object]) -> dict[str, str]:
+    """The name of the class that backs each resource.
+
+    Of two classes that name one resource, the newer one counts, and of equally old ones that with the lower name. As in
+    kube-scheduler, the other one of two equally old ones then backs nothing, not even the resource of its own name.
+
+    Examples
+    --------
+    >>> gpu = {"metadata": {"name": "gpu"}, "spec": {"extendedResourceName": "example.com/gpu"}}
+    >>> backing_classes([gpu])
+    {'deviceclass.resource.kubernetes.io/gpu': 'gpu', 'example.com/gpu': 'gpu'}
+    """
+    found: dict[str, str] = {}
+    since: dict[str, str] = {}
+    for each in sorted(classes, key=lambda one: (metadata(one).get("creationTimestamp") or "", name_of(one))):
+        named, created = str(at(each, "spec", "extendedResourceName") or ""), metadata(each).get("creationTimestamp")
+        if named and named in found and since[named] == (created or ""):
+            continue
+        found[IMPLICIT + name_of(each)] = name_of(each)
+        if named:
+            found[named], since[named] = name_of(each), created or ""
+    return found
+
+
+def is_extended_claim(claim: Object) -> bool:
+    """True if the scheduler made a claim for extended resources of a pod."""
+    return annotations_of(claim).get(EXTENDED_CLAIM) == "true"

@@ -10,13 +10,13 @@ from typing import Any, Final
 
 from simkit.kinds.parts.pod.qos import pod_limits, pod_requests
 from simkit.logic.quota.device_claims import (
+    IMPLICIT,
     NOTHING_BACKED,
     RESOURCE_CLAIMS,
     BackedResources,
     claim_names,
     claim_usage,
 )
-from simkit.logic.workloads.extended_resources import IMPLICIT
 from simkit.logic.workloads.pods import has_ended
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import moment

@@ -10,8 +10,7 @@ import pytest
 import simkit
 from simkit import Cluster
 from simkit.analysis.rbac.subject import text_of_user
-from simkit.analysis.upgrade.removal_report import removal_report
-from simkit.analysis.upgrade.upgrade_report import UpgradeReport
+from simkit.analysis.upgrade.upgrade_report import UpgradeReport, removal_report
 from simkit.meta.errors import SimkitError
 from tests.shared import SHARED, needs_shared
 

@@ -7,11 +7,9 @@ from typing import Final
 from simkit.engine.authz.rbac import RBACAuthorizer
 from simkit.engine.authz.webhook import Settings, WebhookAuthorizer
 from simkit.logic.authorizers.abac import PolicyFile, parse
-from simkit.logic.authorizers.always import AlwaysAllow, AlwaysDeny
 from simkit.logic.authorizers.node import NodeAuthorizer
 from simkit.logic.authorizers.node_graph import NodeGraph
-from simkit.logic.authorizers.privileged import PrivilegedGroups
-from simkit.logic.authorizers.union import UnionAuthorizer
+from simkit.logic.authorizers.union import AlwaysAllow, AlwaysDeny, PrivilegedGroups, UnionAuthorizer
 from simkit.logic.rbac.index import AccessIndex
 from simkit.meta.clock import SimulatedClock
 from simkit.seams import Authorizer

@@ -7,9 +7,7 @@ from typing import Final
 import pytest
 
 from simkit.engine.authz.rbac import RBACAuthorizer, forbidden_error, forbidden_message
-from simkit.logic.authorizers.always import AlwaysAllow, AlwaysDeny
-from simkit.logic.authorizers.privileged import PrivilegedGroups
-from simkit.logic.authorizers.union import UnionAuthorizer
+from simkit.logic.authorizers.union import AlwaysAllow, AlwaysDeny, PrivilegedGroups, UnionAuthorizer
 from simkit.logic.rbac.binding import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES
 from simkit.logic.rbac.index import AccessIndex
 from simkit.meta.attributes import DENY, NO_OPINION, Attributes, Decision

@@ -16,7 +16,7 @@ from simkit.engine.authz.config import NamedAuthorizer, ReloadingAuthorizer
 from simkit.engine.authz.config_file import load, parse
 from simkit.engine.egress.files import SERVER_HASH
 from simkit.engine.pipeline.metrics.counters import Metrics
-from simkit.logic.authorizers.always import AlwaysAllow, AlwaysDeny
+from simkit.logic.authorizers.union import AlwaysAllow, AlwaysDeny
 from simkit.meta.attributes import Attributes
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.errors import SimkitError

@@ -9,8 +9,7 @@ import pytest
 
 from simkit.cluster.cluster import Cluster
 from simkit.engine.authz.rbac import RBACAuthorizer, RBACEscalationGuard
-from simkit.logic.authorizers.privileged import PrivilegedGroups
-from simkit.logic.authorizers.union import UnionAuthorizer
+from simkit.logic.authorizers.union import PrivilegedGroups, UnionAuthorizer
 from simkit.logic.rbac.index import AccessIndex
 from simkit.meta.errors import StatusError
 from simkit.meta.identity import Identity, administrator

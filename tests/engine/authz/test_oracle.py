@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from simkit.engine.authz.rbac import RBACAuthorizer
-from simkit.logic.authorizers.privileged import PrivilegedGroups
-from simkit.logic.authorizers.union import UnionAuthorizer
+from simkit.logic.authorizers.union import PrivilegedGroups, UnionAuthorizer
 from simkit.logic.rbac.index import AccessIndex
 from simkit.meta.attributes import Attributes, Decision
 from simkit.meta.identity import MASTERS, Identity
