@@ -115,7 +115,7 @@ def publish(engine: Engine) -> None:
     key = Key(GroupResource("", "configmaps"), SYSTEM_NAMESPACE, AUTHENTICATION)
     if not _is_there(engine, key):
         _send(engine, "POST", path.rpartition("/")[0], {"metadata": {"name": AUTHENTICATION}, "data": dict(found)})
-    elif key not in {each.key for each in engine.store.unreadable(key.resource)}:
+    elif key not in engine.store.unreadable(key.resource):
         _send(engine, "PATCH", path, {"data": dict(found)}, media="application/merge-patch+json")
 
 

@@ -10,7 +10,6 @@ from simkit.meta.clock import Clock
 from simkit.meta.frozen_init import quickly_made
 from simkit.meta.names import GroupResource, Key, Revision
 from simkit.meta.objects import Object
-from simkit.meta.unreadable import Unreadable
 
 ABSENT: Final = Revision(-1)
 """The value of ``expect`` for a key that must not exist yet."""
@@ -229,12 +228,8 @@ class Store(Reader, Writer, ChangeLog, Protocol):
         """
         ...
 
-    def unreadable(self, resource: GroupResource, namespace: str | None = None) -> Sequence[Unreadable]:
-        """The stored objects of a resource that cannot be read."""
-        ...
-
-    def discard(self, key: Key) -> bool:
-        """Remove what is stored under a key, though it cannot be read; False if there is nothing of that sort."""
+    def unreadable(self, resource: GroupResource, namespace: str | None = None) -> Sequence[Key]:
+        """The keys of the stored objects of a resource that cannot be read."""
         ...
 
     def close(self) -> None:

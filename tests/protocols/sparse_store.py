@@ -8,7 +8,6 @@ from typing import Final
 from simkit.meta.clock import Clock
 from simkit.meta.names import GroupResource, Key, Revision
 from simkit.meta.objects import Object, metadata
-from simkit.meta.unreadable import Unreadable
 from simkit.seams import ABSENT, Change, Compacted, Entry, Future, Stale, Store
 
 STEP: Final = 3
@@ -122,11 +121,8 @@ class SparseStore:
         self._floor = max(self._floor, through)
         self._inner.compact(through=self._in(through))
 
-    def unreadable(self, resource: GroupResource, namespace: str | None = None) -> Sequence[Unreadable]:
+    def unreadable(self, resource: GroupResource, namespace: str | None = None) -> Sequence[Key]:
         return self._inner.unreadable(resource, namespace)
-
-    def discard(self, key: Key) -> bool:
-        return self._inner.discard(key)
 
     def close(self) -> None:
         self._inner.close()

@@ -38,7 +38,6 @@ from simkit.meta.errors import PlainError, StatusError, internal, no_path, too_l
 from simkit.meta.foreign import passes
 from simkit.meta.identity import Identity
 from simkit.meta.message import BODY_LIMIT, NO_SNIFFING, Request, Response
-from simkit.meta.unreadable import UnreadableObject
 
 _LOG: Final = logging.getLogger("simkit.engine")
 DECISION, REASON = f"{AUTHORIZATION_GROUP}/decision", f"{AUTHORIZATION_GROUP}/reason"
@@ -217,8 +216,6 @@ class HandledRequest:
             response = self._through()
             if response is None:
                 return None
-        except UnreadableObject as error:
-            response = refusal(self._engine, context, error.worded(self._engine.behaviour))
         except StatusError as error:
             response = refusal(self._engine, context, error)
         except PlainError as error:

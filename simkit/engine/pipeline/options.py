@@ -26,8 +26,6 @@ from simkit.meta.go_number import parse_uint
 from simkit.meta.message import Request
 from simkit.meta.names import GroupKind
 
-UNREADABLE: Final = "ignoreStoreReadErrorWithClusterBreakingPotential"
-"""The option of a delete for objects that cannot be read."""
 _IGNORE: Final = "Ignore"
 _WARN: Final = "Warn"
 _FIELD_VALIDATION: Final = ("", _IGNORE, "Strict", _WARN)
@@ -155,30 +153,13 @@ def delete_options(behaviour: ServedBehaviour, options: Mapping[str, Any]) -> De
         options.get("propagationPolicy") or "",
         preconditions.get("uid"),
         preconditions.get("resourceVersion"),
-        bool(options.get(UNREADABLE)) and behaviour.applies("unreadable-objects-deleted"),
     )
     errors = _propagation_errors(options.get("propagationPolicy"), options.get("orphanDependents"))
     errors += _dry_run_errors(options.get("dryRun") or ())
-    if found.unreadable:
-        errors += _not_beside(options)
     if errors:
-        raise delete_options_invalid(behaviour, errors)
+        raise invalid(behaviour, GroupKind(META_GROUP, "DeleteOptions"), "", errors)
     orphan = options.get("orphanDependents")
     return found if orphan is None else replace(found, propagation="Orphan" if orphan else "Background")
-
-
-def delete_options_invalid(behaviour: ServedBehaviour, errors: Sequence[FieldError]) -> StatusError:
-    """422 for the options of a delete."""
-    return invalid(behaviour, GroupKind(META_GROUP, "DeleteOptions"), "", errors)
-
-
-def _not_beside(options: Mapping[str, Any]) -> list[FieldError]:
-    """The errors of options that the deletion of an object which cannot be read does not go with."""
-    return [
-        invalid_value(UNREADABLE, True, f"cannot be set together with .{name}")
-        for name in ("dryRun", "propagationPolicy", "orphanDependents", "gracePeriodSeconds", "preconditions")
-        if options.get(name) not in (None, [])
-    ]
 
 
 def query_delete_options(request: Request) -> dict[str, Any]:
@@ -190,8 +171,6 @@ def query_delete_options(request: Request) -> dict[str, Any]:
         "dryRun": list(query.get("dryRun", ())),
         "gracePeriodSeconds": integer(request, "gracePeriodSeconds"),
     }
-    if UNREADABLE in query:
-        options[UNREADABLE] = is_true(query, UNREADABLE)
     if "propagationPolicy" in query:
         options["propagationPolicy"] = request.option("propagationPolicy")
     if "orphanDependents" in query:

@@ -112,8 +112,7 @@ class Write:
 class DeleteOptions:
     """The options of a deletion.
 
-    The object must have the uid and the resourceVersion, unless they are None. ``unreadable`` asks for one that cannot
-    be read.
+    The object must have the uid and the resourceVersion, unless they are None.
     """
 
     dry_run: bool = False
@@ -122,7 +121,6 @@ class DeleteOptions:
     """Foreground, Background, Orphan, or empty for the kind's default."""
     uid: str | None = None
     resource_version: str | None = None
-    unreadable: bool = False
 
 
 _AS_USUAL: Final = DeleteOptions()

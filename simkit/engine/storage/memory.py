@@ -19,7 +19,7 @@ from simkit.meta.go_json import ROOM_OF_STORED, nested
 from simkit.meta.interrupts import interrupts_held
 from simkit.meta.names import GroupResource, Key, Revision
 from simkit.meta.objects import Object, metadata
-from simkit.meta.unreadable import Unreadable, UnreadableObject
+from simkit.meta.unreadable import UnreadableObject
 from simkit.seams import ABSENT, Change, ChangeType, Compacted, Entry, Future, NumberRanges, Stale, Unstorable
 
 HISTORY_SECONDS: Final = 300.0
@@ -34,10 +34,6 @@ class Journal(Protocol):
 
     def __call__(self, changes: Sequence[Change]) -> None:
         """Persist the changes, all or none; raise if that fails."""
-        ...
-
-    def discard(self, key: Key, revision: Revision) -> None:
-        """Remove for good what cannot be read; that has a revision of its own."""
         ...
 
     def close(self) -> None:
@@ -92,7 +88,7 @@ class MemoryStore:
         state: State | None = None,
         log: RevisionLog | None = None,
         journal: Journal | None = None,
-        unreadable: Mapping[Key, Unreadable] | None = None,
+        unreadable: Mapping[Key, str] | None = None,
     ) -> None:
         self._clock, self._history, self._journal = clock, history_seconds, journal
         self._state: State = state if state is not None else State(FIRST, {})
@@ -125,26 +121,10 @@ class MemoryStore:
     def _check_readable(self, key: Key) -> None:
         found = self._unreadable.get(key)
         if found is not None:
-            raise UnreadableObject(found)
+            raise UnreadableObject(key, found)
 
-    def unreadable(self, resource: GroupResource, namespace: str | None = None) -> Sequence[Unreadable]:
-        return [
-            each
-            for key, each in self._unreadable.items()
-            if key.resource == resource and namespace in (None, key.namespace)
-        ]
-
-    def discard(self, key: Key) -> bool:
-        """Remove an object that cannot be read; nobody hears of it, since nobody has known it."""
-        with self._writing() as state:
-            if key not in self._unreadable:
-                return False
-            revision = Revision(state.revision + 1)
-            if self._journal is not None:
-                self._journal.discard(key, revision)
-            del self._unreadable[key]
-            self._log, self._state = RevisionLog(state.labelled(revision)), state.labelled(revision)
-        return True
+    def unreadable(self, resource: GroupResource, namespace: str | None = None) -> Sequence[Key]:
+        return [key for key in self._unreadable if key.resource == resource and namespace in (None, key.namespace)]
 
     def scan(
         self,

@@ -28,7 +28,6 @@ from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource, Key, Revision
 from simkit.meta.objects import Object
 from simkit.meta.python_gc import collection_paused
-from simkit.meta.unreadable import Unreadable, path_of
 from simkit.seams import Change, Entry
 
 # An entry whose object is decoded when first asked for
@@ -127,13 +126,6 @@ class _Journal:
                 connection.execute(_REVISION, (highest,))
                 self._remember(connection, changes, highest)
 
-    def discard(self, key: Key, revision: Revision) -> None:
-        """Remove a row. What came before it cannot be watched any more: no change tells of it."""
-        with self._file.transaction() as connection:
-            connection.execute(_DELETE, _place(key))
-            connection.execute(_REVISION, (revision,))
-            connection.execute(_FORGET_ALL)
-
     def close(self) -> None:
         self._file.close()
 
@@ -219,17 +211,17 @@ def _prepare(connection: sqlite3.Connection, file: Path, durable: bool) -> None:
     connection.execute(f"PRAGMA user_version = {FORMAT}")
 
 
-def _read(connection: sqlite3.Connection, check: Check) -> tuple[State, dict[Key, Unreadable]]:
+def _read(connection: sqlite3.Connection, check: Check) -> tuple[State, dict[Key, str]]:
     """The state of the file without what cannot be read, and why that cannot."""
     tables: dict[GroupResource, Table[Entry]] = {}
-    unreadable: dict[Key, Unreadable] = {}
+    unreadable: dict[Key, str] = {}
     for group, resource in connection.execute(_RESOURCES).fetchall():
         shared = GroupResource(group, resource)
         rows: list[tuple[str, Entry]] = []
         for namespace, name, revision, raw in connection.execute(_OBJECTS, (group, resource)):
             key = Key(shared, namespace, name)
             if why := _error(raw, key, check):
-                unreadable[key] = Unreadable(key, path_of(key), Revision(revision), why)
+                unreadable[key] = why
                 _LOG.error("%s cannot be read, and is left out: %s", key, why)
             else:
                 rows.append((f"{namespace}/{name}", LazyEntry(key, revision, raw, _decoded)))

@@ -14,9 +14,9 @@ from simkit.kinds.conversions import ConversionError, convert
 from simkit.kinds.strategies import strategy_of
 from simkit.meta.domain import api_group
 from simkit.meta.errors import SimkitError, StatusError, unexplained
-from simkit.meta.names import GroupResource, GroupVersionKind, Key, Revision
+from simkit.meta.names import GroupResource, GroupVersionKind, Key
 from simkit.meta.objects import Object, copied, group_version_of, metadata
-from simkit.meta.unreadable import Unreadable, UnreadableObject, path_of
+from simkit.meta.unreadable import UnreadableObject
 from simkit.schema.binary import decode, encode, has_binary_form
 from simkit.schema.binary.codec import Unfit
 from simkit.schema.catalogue import Catalogue
@@ -70,12 +70,11 @@ class Values:
         try:
             plain = self.decrypt(key.resource, path, raw)
         except StatusError as error:
-            told = Unreadable(key, path_of(key), Revision(revision), error.message, encrypted=True)
-            raise UnreadableObject(told) from error
+            raise UnreadableObject(key, error.message) from error
         try:
             obj = self._kept(key, decode(plain) if plain.startswith(_MAGIC) else orjson.loads(plain))
         except (Unfit, orjson.JSONDecodeError, DecodeError, ConversionError, SimkitError) as error:
-            raise UnreadableObject(Unreadable(key, path_of(key), Revision(revision), str(error))) from error
+            raise UnreadableObject(key, str(error)) from error
         return {**obj, "metadata": {**metadata(obj), "resourceVersion": str(revision)}}
 
     def decrypt(self, resource: GroupResource, path: bytes, raw: bytes) -> bytes:

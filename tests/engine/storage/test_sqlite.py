@@ -293,7 +293,7 @@ def test_a_server_starts_on_rows_that_cannot_be_read(tmp_path: Path, resource: s
     again = simkit.Cluster(options=options)
     again.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}})
     store = again._control_plane.store
-    unreadable = [each.key.name for kind in store.resources() for each in store.unreadable(kind)]  # type: ignore[attr-defined]
+    unreadable = [key.name for kind in store.resources() for key in store.unreadable(kind)]  # type: ignore[attr-defined]
     assert sorted(unreadable) == sorted(name for name, _ in before)
     again.close()
     with contextlib.closing(sqlite3.connect(tmp_path / "a.db")) as file:

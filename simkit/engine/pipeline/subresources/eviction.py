@@ -22,8 +22,8 @@ from simkit.logic.workloads.status_conditions import guarding, pod_ready, with_a
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import API_SERVER
-from simkit.meta.errors import StatusError, bad_request, conflict, forbidden, invalid, not_found, unexplained
-from simkit.meta.fielderror import aggregate_errors, invalid_value, quoted
+from simkit.meta.errors import StatusError, bad_request, conflict, forbidden, not_found, unexplained
+from simkit.meta.fielderror import aggregate_errors, quoted
 from simkit.meta.message import Response
 from simkit.meta.names import GroupKind, GroupResource, GroupVersionKind, Key
 from simkit.meta.objects import Draft, Object, annotations_of, at, labels_of, metadata, name_of
@@ -120,7 +120,6 @@ _BUDGETS: Final = GroupResource("policy", "poddisruptionbudgets")
 _OLD_VERSION: Final = "v1beta1"
 _MOST_DISRUPTED: Final = 2000
 _TRIES: Final = 20
-_NOT_UNREADABLE: Final = "can not be set for pod eviction, try after removing the option"
 _REFUSED: Final = "Cannot evict pod as it would violate the pod's disruption budget."
 
 
@@ -140,7 +139,8 @@ def evict(engine: Engine, context: RequestContext, scope: RequestScope) -> Respo
     draft = _body(engine, context, scope, written)
     review = create_attributes(context, scope, scope.resource.subresource_gvk("eviction"), info.name, draft, written)
     draft = dict(engine.admission.mutate(review))
-    _check_body(engine.behaviour, draft, info.name)
+    if name_of(draft) != info.name:
+        raise bad_request("name in URL does not match name in Eviction object")
     engine.admission.validate(review.with_object(draft))
     key = scope.registry_scope.key(info.namespace, info.name)
     pod = _live(engine, key)
@@ -160,15 +160,6 @@ def _body(engine: Engine, context: RequestContext, scope: RequestScope, written:
     draft = request_object.read(engine, context, gvk, schema, written.validation)
     request_object.check_address(context, scope, draft, named=False)
     return draft
-
-
-def _check_body(behaviour: ServedBehaviour, draft: Object, name: str) -> None:
-    if name_of(draft) != name:
-        raise bad_request("name in URL does not match name in Eviction object")
-    unreadable = at(draft, "deleteOptions", opt.UNREADABLE)
-    if unreadable and behaviour.applies("unreadable-objects-deleted"):
-        error = invalid_value(f"deleteOptions.{opt.UNREADABLE}", True, _NOT_UNREADABLE)
-        raise invalid(behaviour, GroupKind("policy", "Eviction"), name, [error])
 
 
 def _live(engine: Engine, key: Key) -> Entry:

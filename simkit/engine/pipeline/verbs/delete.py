@@ -15,7 +15,7 @@ from simkit.engine.pipeline.representation.negotiation import PROTOBUF
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.verbs.admission_binding import AdmissionBinding
-from simkit.engine.pipeline.verbs.read import ListChunk, delete_unreadable, refuse_collection, selection
+from simkit.engine.pipeline.verbs.read import ListChunk, selection
 from simkit.engine.registry.write import DeleteOptions, Deletion, Outcome
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.deadline import check_deadline
@@ -94,8 +94,6 @@ def delete_object(engine: Engine, context: RequestContext, scope: RequestScope) 
     """DELETE of an object: returns the object itself, or a Status if it is gone and the kind says so."""
     options, shown = options_of(engine, context)
     key = scope.registry_scope.key(context.info.namespace, context.info.name)
-    if options.unreadable:
-        return delete_unreadable(engine, context, scope, key)
     outcome = _delete(engine, context, scope, key, options, shown)
     tells_object = not outcome.removed or scope.strategy.return_deleted_object
     if tells_object and not scope.strategy.tells_no_object(engine.behaviour):
@@ -152,8 +150,6 @@ def delete_collection(engine: Engine, context: RequestContext, scope: RequestSco
     listing = opt.list_options(engine.behaviour, context.request, watch=False)
     chosen = selection(scope, listing)
     options, shown = options_of(engine, context)
-    if options.unreadable:
-        raise refuse_collection(engine.behaviour)
     if not listing.limit:
         listing = replace(listing, limit=_PAGE)
     chunk = ListChunk(engine, scope, context.info.namespace or None, listing, chosen)

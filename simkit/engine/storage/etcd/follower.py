@@ -24,7 +24,7 @@ from simkit.meta.names import Key, Revision
 from simkit.meta.objects import Object
 from simkit.meta.pausing import Waitable, pausable_step
 from simkit.meta.python_gc import collection_paused
-from simkit.meta.unreadable import Unreadable, UnreadableObject
+from simkit.meta.unreadable import UnreadableObject
 from simkit.seams import Change, Entry
 from simkit.snapshot.etcd import rpc
 from simkit.snapshot.etcd.client import EtcdClient, WatchStream, told
@@ -130,19 +130,19 @@ def removed(entry: Entry, revision: Revision) -> Entry:
 
 def readable(entry: Entry) -> Entry:
     """The entry itself, or in the place of one that cannot be read one with its name alone."""
-    if why_unreadable(entry) is None:
+    if is_readable(entry):
         return entry
     meta = {"name": entry.key.name, "namespace": entry.key.namespace, "resourceVersion": str(entry.revision)}
     return Entry(entry.key, entry.revision, {"metadata": {name: value for name, value in meta.items() if value}})
 
 
-def why_unreadable(entry: Entry) -> Unreadable | None:
-    """The object of an entry that cannot be read, with the reason; None for all other entries."""
+def is_readable(entry: Entry) -> bool:
+    """True if the object of an entry can be read."""
     try:
         entry.object  # noqa: B018 - it is decoded here
-    except UnreadableObject as error:
-        return error.unreadable
-    return None
+    except UnreadableObject:
+        return False
+    return True
 
 
 _LOG: Final = logging.getLogger("simkit.storage.etcd")

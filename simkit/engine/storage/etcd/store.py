@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from simkit.engine.storage.etcd.follower import Follower, Written, readable, reader, removed, why_unreadable
+from simkit.engine.storage.etcd.follower import Follower, Written, is_readable, readable, reader, removed
 from simkit.engine.storage.etcd.range_allocations import RangeAllocations
 from simkit.engine.storage.etcd.upkeep import Compactor, LatestRevision, Leases
 from simkit.engine.storage.memory import FIRST, MemoryStore, encodable_size, stamped
@@ -19,7 +19,6 @@ from simkit.meta.clock import Clock
 from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.names import GroupResource, Key, Revision
 from simkit.meta.objects import Object
-from simkit.meta.unreadable import Unreadable
 from simkit.seams import ABSENT, Change, Entry, Stale
 from simkit.snapshot.etcd import rpc
 from simkit.snapshot.etcd.client import EtcdClient
@@ -160,16 +159,9 @@ class EtcdStore(MemoryStore):
         if not self._client.transact([rpc.unchanged(put.key, 0) for put in puts], operations).succeeded:
             raise SimkitError("another server writes into etcd: some of the objects were there before they were loaded")
 
-    def unreadable(self, resource: GroupResource, namespace: str | None = None) -> Sequence[Unreadable]:
-        """The objects of a resource that cannot be read. Decodes all that nobody has read yet."""
-        return list(filter(None, map(why_unreadable, self.scan(resource, namespace))))
-
-    def discard(self, key: Key) -> bool:
-        entry = self.get(key)
-        if entry is None or why_unreadable(entry) is None:
-            return False
-        self.delete(key, expect=entry.revision)
-        return True
+    def unreadable(self, resource: GroupResource, namespace: str | None = None) -> Sequence[Key]:
+        """The keys of the objects of a resource that cannot be read. Decodes all that nobody has read yet."""
+        return [entry.key for entry in self.scan(resource, namespace) if not is_readable(entry)]
 
     def close(self) -> None:
         self.number_ranges.stop()
