@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
-from simkit.analysis.escalation.find.pod_specs import POD_SPECS, account_named
+from simkit.analysis.escalation.find.pod_specs import account_named
 from simkit.analysis.escalation.table.risky_permission import risky_permission_table
 from simkit.analysis.escalation.table.severity import Severity
 from simkit.analysis.findings.check import Check, Finding, account_manifest, described_check, pods_run
@@ -18,6 +18,7 @@ from simkit.analysis.rbac.default_objects import control_plane
 from simkit.analysis.rbac.objects import NAMESPACES, PODS, RBAC, SERVICE_ACCOUNTS, display_name
 from simkit.analysis.rbac.subject import EVERYONE, normalize_subject, text_of
 from simkit.analysis.rendering import counted
+from simkit.logic.podsecurity.evaluate import POD_TEMPLATES
 from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, Binding, Subject
 from simkit.logic.rbac.question import Question
 from simkit.logic.workloads.pods import has_ended
@@ -29,10 +30,7 @@ from simkit.meta.objects import Object, at, labels_of, name_of, namespace_of
 from simkit.present.escaping import kubectl_command
 from simkit.seams.snapshot import Snapshot
 
-_TEMPLATES: Final = {
-    GroupResource("", "podtemplates"): ("template", "spec"),
-    **{resource: path for resource, path in POD_SPECS.items() if resource != PODS},
-}
+_TEMPLATES: Final = {resource: (*path, "spec") for resource, path in POD_TEMPLATES.items()}
 """The path to the pod specification in each resource that creates pods."""
 
 

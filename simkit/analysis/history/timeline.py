@@ -11,6 +11,7 @@ from typing import Any, Final, Literal
 from urllib.parse import parse_qs
 
 from simkit.analysis.rbac.subject import text_of_user
+from simkit.language.merge.mergepatch import merge_patch
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, metadata, with_metadata
 
@@ -185,7 +186,7 @@ def patched(before: State, patch: Mapping[str, Any]) -> State:
         return UNKNOWN
     if any(name.startswith("$") for name in _names(patch)):
         return UNKNOWN
-    merged: Object = _merged(before, patch)
+    merged: Object = merge_patch(before, patch)
     return merged
 
 
@@ -201,18 +202,6 @@ def _names(value: Any) -> Iterator[str]:
         for name, inner in value.items():
             yield str(name)
             yield from _names(inner)
-
-
-def _merged(before: Any, patch: Any) -> Any:
-    if not isinstance(patch, Mapping):
-        return patch
-    kept = dict(before) if isinstance(before, Mapping) else {}
-    for name, value in patch.items():
-        if value is None:
-            kept.pop(name, None)
-        else:
-            kept[name] = _merged(kept.get(name), value)
-    return kept
 
 
 def latest_moment(objects: Sequence[Object]) -> float | None:

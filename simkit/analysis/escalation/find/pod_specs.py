@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from simkit.analysis.escalation.table.primitive import primitives
 from simkit.analysis.rbac.objects import PODS
+from simkit.logic.podsecurity.evaluate import POD_TEMPLATES
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, at
 from simkit.meta.podspec import containers_of
@@ -15,13 +16,9 @@ from simkit.meta.podspec import containers_of
 ACCOUNT: Final = "serviceAccountName"
 DEFAULT: Final = "default"
 """The service account of pods that name none."""
-_TEMPLATE: Final = ("spec", "template", "spec")
 POD_SPECS: Final[Mapping[GroupResource, tuple[str, ...]]] = {
     PODS: ("spec",),
-    GroupResource("", "replicationcontrollers"): _TEMPLATE,
-    **{GroupResource("apps", one): _TEMPLATE for one in ("deployments", "daemonsets", "statefulsets", "replicasets")},
-    GroupResource("batch", "jobs"): _TEMPLATE,
-    GroupResource("batch", "cronjobs"): ("spec", "jobTemplate", *_TEMPLATE),
+    **{each: (*path, "spec") for each, path in POD_TEMPLATES.items() if each.resource != "podtemplates"},
 }
 """The resources whose objects run pods, with the path to the specification of the pods."""
 

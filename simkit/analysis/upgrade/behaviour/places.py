@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
+from simkit.logic.podsecurity.evaluate import POD_TEMPLATES
 from simkit.meta.domain import label
 from simkit.meta.objects import Object, at, metadata
 
@@ -79,20 +80,8 @@ def path_text(path: tuple[str, ...]) -> str:
     return text
 
 
-_TEMPLATE: Final = ("spec", "template")
-TEMPLATES: Final[Mapping[str, tuple[str, ...]]] = {
-    "Pod": (),
-    "PodTemplate": ("template",),
-    "Deployment": _TEMPLATE,
-    "ReplicaSet": _TEMPLATE,
-    "ReplicationController": _TEMPLATE,
-    "DaemonSet": _TEMPLATE,
-    "StatefulSet": _TEMPLATE,
-    "Job": _TEMPLATE,
-    "CronJob": ("spec", "jobTemplate", *_TEMPLATE),
-}
-"""The path to the template in each built-in kind. Follows ``pkg/api/pod`` and the types of ``k8s.io/api``, release
-1.30."""
+_TEMPLATES: Final = {"pods": (), **{each.resource: path for each, path in POD_TEMPLATES.items()}}
+"""The path to the template in each built-in resource."""
 _BUILT_IN: Final = frozenset(("v1", "apps", "batch", "extensions"))
 _MARK: Final = b'"containers":['
 _DEEPEST_TEMPLATE: Final = 20
@@ -105,7 +94,7 @@ def pod_templates(obj: Object, body: bytes) -> Iterator[tuple[tuple[str, ...], M
     ``body`` is the object's text: custom resources without containers in it are not looked through.
     """
     kind, api_version = str(obj.get("kind")), str(obj.get("apiVersion"))
-    path = TEMPLATES.get(kind) if api_version.partition("/")[0] in _BUILT_IN else None
+    path = _TEMPLATES.get(f"{kind.lower()}s") if api_version.partition("/")[0] in _BUILT_IN else None
     if path is not None:
         found = at(obj, *path)
         if isinstance(found, Mapping) and not (kind == "Pod" and _is_controlled(obj)):
