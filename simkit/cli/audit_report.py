@@ -50,7 +50,7 @@ def write_audit_report(
     """Write the reports that were asked for; what changed since an earlier one is told and given back."""
     from simkit.cluster.report.comparison import compared
     from simkit.cluster.report.document import Request, document
-    from simkit.cluster.report.report import write_page
+    from simkit.cluster.report.page import write_page
 
     request = Request(
         name,

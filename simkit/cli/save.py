@@ -7,7 +7,7 @@ import argparse
 from simkit.cli.notes import note
 from simkit.cli.server_flags import ETCD
 from simkit.cli.source import add_source, opened
-from simkit.cluster.stores import is_lasting, lasting_forms, new_store
+from simkit.cluster.options import is_lasting, lasting_forms, new_store
 from simkit.meta.errors import SimkitError
 
 DESCRIPTION = (
@@ -37,7 +37,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the objects, and return the exit code."""
-    from simkit.cluster.assembly import stored_objects
+    from simkit.cluster.control_plane import stored_objects
     from simkit.cluster.options import Options
 
     if not is_lasting(args.to):

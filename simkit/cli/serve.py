@@ -159,11 +159,11 @@ def _dump(args: argparse.Namespace) -> Dump | None:
 
 
 def _assembled(options: Options, dump: Dump | None) -> ControlPlane:
-    from simkit.cluster import assembly
+    from simkit.cluster.control_plane import fresh, loaded
 
     if dump is None:
-        return assembly.fresh(options)
-    return assembly.loaded(options, dump, whole=True, calls=bool(options.services))
+        return fresh(options)
+    return loaded(options, dump, whole=True, calls=bool(options.services))
 
 
 def _wants_nodes(args: argparse.Namespace) -> bool:
@@ -176,7 +176,7 @@ def start_nodes(made: ControlPlane, args: argparse.Namespace) -> None:
         _check_host_programs(args)
     if not _wants_nodes(args):
         return
-    from simkit.cluster.addons import ADDONS, add_addons
+    from simkit.cluster.bootstrap import ADDONS, add_addons
     from simkit.cluster.nodes import SimulationConfig, add_configured, read_config, simulation_of
 
     config = read_config(args.node_config) if args.node_config is not None else SimulationConfig()

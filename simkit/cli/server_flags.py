@@ -23,7 +23,7 @@ from simkit.cli.flag_types import (
     switches,
     words,
 )
-from simkit.cluster.stores import STORES
+from simkit.cluster.options import STORES
 from simkit.engine.controllers.node_lifecycle import DEFAULT_RATES
 
 DEFAULT_ISSUER: Final = "https://kubernetes.default.svc"

@@ -1,14 +1,16 @@
-"""The objects of a new server: its namespaces and the default roles and bindings.
+"""The objects of a new server: its namespaces, the default roles and bindings, and addons in ``kube-system``.
 
 Upstream: pkg/registry/rbac/rest/storage_rbac.go and pkg/apis/scheduling/v1/helpers.go, release 1.30.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
+from simkit.client.requests import path_of
+from simkit.engine.controllers.served_version import with_served_version
 from simkit.engine.controllers.server_records import registered
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.handler_chain import serve_request
@@ -16,6 +18,7 @@ from simkit.engine.registry.reservation import SERVICE_CIDRS
 from simkit.kinds.conversions import convert
 from simkit.kinds.flowcontrol import flow_objects
 from simkit.logic.rbac.defaults import outdated_bindings, reconcile
+from simkit.meta import datasets
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import (
     API_SERVER,
@@ -28,14 +31,18 @@ from simkit.meta.domain import (
     label,
 )
 from simkit.meta.errors import SimkitError
-from simkit.meta.identity import MASTERS, Identity
-from simkit.meta.message import Request
+from simkit.meta.identity import MASTERS, Identity, administrator
+from simkit.meta.message import Request, Response
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Draft, Object, name_of, namespace_of
 from simkit.meta.unreadable import UnreadableObject
 from simkit.schema import versions
 from simkit.schema.catalogue import Resource
 from simkit.seams.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from simkit.cluster.control_plane import ControlPlane
+
 
 SERVER: Final = Identity("system:apiserver", (MASTERS,))
 """The identity of the server's own writes."""
@@ -231,3 +238,45 @@ def _slice() -> Object:
 def _config_map(name: str, content: dict[str, str]) -> Object:
     made = _named("v1", "ConfigMap", name, SYSTEM_NAMESPACE, {})
     return {**made, "data": content} if content else made
+
+
+ADDONS: Final = ("coredns", "kube-proxy")
+"""The addons that are known: the files of ``datasets/addons``."""
+_THERE: Final = 409
+_INVALID: Final = 422
+
+
+def add_addons(made: ControlPlane, names: Sequence[str]) -> None:
+    """Create the objects of addons; those that are there already stay as they are.
+
+    Raises
+    ------
+    SimkitError
+        For an addon that is not known, or an object that is refused.
+    """
+    import yaml  # for addons alone
+
+    for name in names:
+        if name not in ADDONS:
+            raise SimkitError(f"no addon {name!r}; there are {', '.join(ADDONS)}")
+        for wanted in yaml.safe_load_all(datasets.path(f"addons/{name}.yaml").read_text(encoding="utf-8")):
+            _provided(made, wanted)
+
+
+def _provided(made: ControlPlane, wanted: Any) -> None:
+    """Create an object. A service whose address is in another range than that of the cluster gets a free one."""
+    group = wanted["apiVersion"].rpartition("/")[0]
+    path = path_of(GroupResource(group, f"{wanted['kind'].lower()}s"), SYSTEM_NAMESPACE)
+    response = _asked(made.engine, path, wanted)
+    if response.status == _INVALID and wanted["spec"].pop("clusterIP", None):
+        response = _asked(made.engine, path, wanted)
+    if not response.succeeded and response.status != _THERE:
+        raise SimkitError(
+            f"{wanted['kind']} {wanted['metadata']['name']} cannot be made: {response.object['message']}; "
+            'start without addons (--addons "")'
+        )
+
+
+def _asked(engine: Engine, path: str, wanted: Object) -> Response:
+    request = with_served_version(Request.of("POST", path, wanted), engine.catalogue)
+    return serve_request(engine, request, administrator())

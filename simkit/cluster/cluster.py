@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 
-from simkit.cluster import assembly
 from simkit.cluster.analysis_methods import AnalysisMethods
-from simkit.cluster.control_plane import ControlPlane
+from simkit.cluster.control_plane import ControlPlane, fresh, loaded
 from simkit.cluster.inspection_methods import InspectionMethods
 from simkit.cluster.options import LATEST, Options
 from simkit.cluster.question import METHODS, explains_wrong_calls
@@ -66,7 +65,7 @@ class Cluster(AnalysisMethods, EgressMethods, InspectionMethods, SimulationMetho
 
     def __init__(self, release: str | None = None, *, seed: int | None = None, options: Options | None = None) -> None:
         with collection_paused():
-            self._control_plane = assembly.fresh(_options(release, seed, options))
+            self._control_plane = fresh(_options(release, seed, options))
         self.dump: Dump | None = None
         """The dump from which the cluster was loaded; None for any other cluster."""
 
@@ -142,7 +141,7 @@ class Cluster(AnalysisMethods, EgressMethods, InspectionMethods, SimulationMetho
         -------
         The cluster.
         """
-        return cls._of(assembly.loaded(options or Options(release=dump.release), dump), dump)
+        return cls._of(loaded(options or Options(release=dump.release), dump), dump)
 
     @property
     def engine(self) -> Engine:

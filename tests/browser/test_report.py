@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import simkit
-from simkit.cluster.report.report import write_report
 from simkit.snapshot.load import load
+from tests.cluster.test_report import page_of
 from tests.security.hostile_cluster import HOSTILE, OURS
 
 pytestmark = pytest.mark.slow
@@ -22,7 +22,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The address of the report of the demo cluster."""
     dump = simkit.demo().dump
     assert dump is not None
-    return write_report(dump, tmp_path_factory.mktemp("report") / "report.html", name="demo").as_uri()
+    return page_of(dump, tmp_path_factory.mktemp("report") / "report.html", "demo").as_uri()
 
 
 def test_findings_are_filtered_and_linked(page: Page, report: str) -> None:
@@ -163,7 +163,7 @@ def test_findings_are_grouped_and_saved(page: Page, report: str) -> None:
 
 def test_hostile_names_stay_text_when_details_open(page: Page, tmp_path: Path) -> None:
     """All details of a cluster whose names an attacker chose: no element but ours, no script, no formula saved."""
-    target = write_report(load(HOSTILE, captured=["*"]), tmp_path / "report.html", name="<script>alert(1)</script>")
+    target = page_of(load(HOSTILE, captured=["*"]), tmp_path / "report.html", "<script>alert(1)</script>")
     page.goto(target.as_uri())
     page.evaluate(
         "for (let n = 0; n < 3; n++) document.querySelectorAll('details').forEach(one => { one.open = true })"

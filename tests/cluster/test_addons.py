@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simkit.cluster.addons import ADDONS, add_addons
+from simkit.cluster.bootstrap import ADDONS, add_addons
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.meta.errors import SimkitError

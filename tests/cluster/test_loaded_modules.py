@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 UNUSED = ("simkit.simulation", "simkit.analysis", "simkit.engine.http.upgrade.switch", "wsproto", "pandas", "lark")
 CODE = f"""
 import sys
-from simkit.cluster.assembly import fresh
+from simkit.cluster.control_plane import fresh
 from simkit.cluster.options import Options
 import simkit.engine.http.serving
 fresh(Options())

@@ -18,7 +18,7 @@ from simkit.analysis.findings.suppress import SuppressedAudit, Suppression, appl
 from simkit.cli import main
 from simkit.cluster.report.comparison import compared, read_report
 from simkit.cluster.report.document import Request, document
-from simkit.cluster.report.report import write_page, write_report
+from simkit.cluster.report.page import write_page
 from simkit.meta.errors import SimkitError
 from simkit.snapshot.dump import Dump
 from simkit.snapshot.load import load
@@ -51,6 +51,11 @@ def content(dump: Dump, sifted: SuppressedAudit | None = None, **more: Any) -> d
     return document(dump, sifted or everything(dump), Request("a test", **more))
 
 
+def page_of(dump: Dump, target: Path, name: str) -> Path:
+    """The page of a report about everything."""
+    return write_page(document(dump, everything(dump), Request(name)), target)
+
+
 class Page(HTMLParser):
     """The elements of a page: ids, findings, references, all text, and the details that its script shows."""
 
@@ -78,7 +83,7 @@ class Page(HTMLParser):
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Page:
     """The report of a small cluster."""
-    target = write_report(dump_of(*OBJECTS), tmp_path_factory.mktemp("deep") / "er" / "report.html", name="shop & <co>")
+    target = page_of(dump_of(*OBJECTS), tmp_path_factory.mktemp("deep") / "er" / "report.html", "shop & <co>")
     return Page(target.read_text(encoding="utf-8"))
 
 
@@ -191,7 +196,7 @@ def test_the_report_of_a_real_cluster(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_hostile_names_are_text(tmp_path: Path) -> None:
     """No name of a cluster whose names were chosen by an attacker becomes markup, script or a link."""
-    target = write_report(load(HOSTILE, captured=["*"]), tmp_path / "report.html", name="<script>alert(1)</script>")
+    target = page_of(load(HOSTILE, captured=["*"]), tmp_path / "report.html", "<script>alert(1)</script>")
     text = target.read_text(encoding="utf-8")
     assert not {letter for letter in text if not letter.isprintable() and letter not in "\n\t"}
     page = Page(text)

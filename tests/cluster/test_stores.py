@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from simkit.cluster.options import Options
-from simkit.cluster.stores import STORES, is_lasting, new_store
+from simkit.cluster.options import STORES, Options, is_lasting, new_store
 from simkit.meta.errors import SimkitError
 
 

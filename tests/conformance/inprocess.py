@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
 
-from simkit.cluster.assembly import fresh
 from simkit.cluster.bootstrap import publish
-from simkit.cluster.control_plane import ControlPlane
+from simkit.cluster.control_plane import ControlPlane, fresh
 from simkit.cluster.options import Options
 from simkit.cluster.parts import object_getter
 from simkit.engine.authn.options import AuthenticationOptions, build

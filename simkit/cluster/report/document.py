@@ -12,8 +12,17 @@ from typing import TYPE_CHECKING, Any, Final
 from simkit.analysis.findings.references import frameworks, references
 from simkit.analysis.forked import aside
 from simkit.analysis.rbac.objects import NAMESPACES
-from simkit.cluster.report.overview import as_of, digest, explained, team_of, teams_of, verdict
-from simkit.cluster.report.path_groups import PathGroup, grouped, stable_id
+from simkit.cluster.report.overview import (
+    PathGroup,
+    as_of,
+    digest,
+    explained,
+    grouped,
+    stable_id,
+    team_of,
+    teams_of,
+    verdict,
+)
 from simkit.meta.distribution import VERSION
 from simkit.meta.python_gc import collection_paused
 

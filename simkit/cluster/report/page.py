@@ -7,17 +7,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from simkit.analysis.rendering import counted
 from simkit.cluster.report.page_data import data_block, graph_data, page_data
+from simkit.cluster.report.pictures import curve
 from simkit.meta.visible_text import one_line
+from simkit.meta.whole_file import write_whole
 from simkit.present.design import MARK
 from simkit.present.escaping import terminal_text
 from simkit.present.path_graph import graph_page_script, graph_styles
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
 
 LEVELS: Final = ("critical", "high", "medium", "low", "info")
 NATURES: Final = {
@@ -142,3 +146,8 @@ def _plural(word: str, number: int) -> str:
 
 def _counted(number: int, word: str, more: str = "") -> str:
     return f"{number:,} {more}" if more and number != 1 else counted(number, word)
+
+
+def write_page(content: Mapping[str, Any], target: str | Path) -> Path:
+    """Write the content of a report as an HTML page and return its path; folders on the way are made."""
+    return write_whole(target, page(content, {"plan": curve(content["plan"])}))

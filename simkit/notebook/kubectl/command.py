@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from simkit.meta.visible_text import html_text, visible_lines
-from simkit.notebook.kubectl import describing, program, reading, writing
+from simkit.notebook.kubectl import printing, program, reading, writing
 from simkit.notebook.kubectl.client import Client, KubectlError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _OWN: Final[Mapping[str, Callable[[Client, Namespace, str], str]]] = {
     "apply": writing.apply,
     "create": writing.create,
     "delete": writing.delete,
-    "describe": describing.describe,
+    "describe": printing.describe,
     "get": reading.get,
     "label": writing.label,
     "logs": reading.logs,

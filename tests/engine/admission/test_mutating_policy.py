@@ -138,7 +138,7 @@ def test_earlier_releases_store_policies_without_the_gate() -> None:
 
 
 def _plugins(release: str) -> tuple[Any, ...]:
-    from simkit.cluster.assembly import fresh
+    from simkit.cluster.control_plane import fresh
     from simkit.cluster.options import Options
 
     return fresh(Options(release=release)).engine.admission.plugins
