@@ -7,14 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from simkit.language.cel import runtime_cost
-from simkit.language.cel.code import Code, Writer
+from simkit.language.cel.decl_types import DeclType
 from simkit.language.cel.tree import Bind, Call, Comprehension, Node
 
+if TYPE_CHECKING:
+    from simkit.language.cel.generate import Generator
 
-def logical(writer: Writer, node: Call) -> Code:
+
+class Code(NamedTuple):
+    """A Python expression; ``declared`` is set if its value is still JSON of that declared type."""
+
+    text: str
+    declared: DeclType | None = None
+
+
+def logical(writer: Generator, node: Call) -> Code:
     """``&&`` and ``||`` over all operands of a chain."""
     stop = "False" if node.function == "_&&_" else "True"
     terms = _terms(node, node.function)
@@ -29,7 +39,7 @@ def logical(writer: Writer, node: Call) -> Code:
     return Code(write(writer, terms, result, stop))
 
 
-def _in_turn(writer: Writer, terms: list[Node], result: str, stop: str) -> str:
+def _in_turn(writer: Generator, terms: list[Node], result: str, stop: str) -> str:
     """The terms in nested branches that are entered while the result is open; deep chains restart at the left
     margin."""
     test = f"if {result}:" if stop == "False" else f"if not {result}:"
@@ -42,7 +52,7 @@ def _in_turn(writer: Writer, terms: list[Node], result: str, stop: str) -> str:
     return result
 
 
-def _absorbing(writer: Writer, terms: list[Node], result: str, stop: str) -> str:
+def _absorbing(writer: Generator, terms: list[Node], result: str, stop: str) -> str:
     """The terms in try blocks: an error counts only if no term decides."""
     error = writer.fresh()
     writer.line(f"{result} = {'True' if stop == 'False' else 'False'}; {error} = None")
@@ -59,7 +69,7 @@ def _absorbing(writer: Writer, terms: list[Node], result: str, stop: str) -> str
     return result
 
 
-def conditional(writer: Writer, node: Call) -> Code:
+def conditional(writer: Generator, node: Call) -> Code:
     """``condition ? chosen : other``."""
     condition, chosen, other = node.arguments
     if writer.fast and not writer.counting:
@@ -87,7 +97,7 @@ def conditional(writer: Writer, node: Call) -> Code:
     return Code(result)
 
 
-def _chosen(writer: Writer, result: str, branch: Node) -> None:
+def _chosen(writer: Generator, result: str, branch: Node) -> None:
     writer.spend(-runtime_cost.free_branch(branch))
     writer.line(f"{result} = {writer.value(branch)}")
     writer.flush()
@@ -98,7 +108,7 @@ def is_alternative(node: Call) -> bool:
     return node.function in ("or", "orValue") and node.target is not None and len(node.arguments) == 1
 
 
-def alternative(writer: Writer, node: Call) -> Code:
+def alternative(writer: Generator, node: Call) -> Code:
     """The code of ``or`` and ``orValue``: they cost nothing, and evaluate their argument only where the optional is
     empty. Of what is no optional they give the value itself, as in cel-go.
     """
@@ -118,7 +128,7 @@ def alternative(writer: Writer, node: Call) -> Code:
     return Code(result)
 
 
-def comprehension(writer: Writer, node: Comprehension) -> Code:
+def comprehension(writer: Generator, node: Comprehension) -> Code:
     """all, exists, exists_one, map and filter, and their like over keys and values."""
     text, declared = writer.code(node.source)
     inner = None
@@ -137,7 +147,7 @@ def comprehension(writer: Writer, node: Comprehension) -> Code:
     return Code(_LOOPS[node.macro](writer, node, variable, visited))
 
 
-def _quantifier(writer: Writer, node: Comprehension, variable: str, visited: str) -> str:
+def _quantifier(writer: Generator, node: Comprehension, variable: str, visited: str) -> str:
     """The code of all and exists: they stop at the first element that decides."""
     assert node.condition is not None
     decided = "False" if node.macro == "all" else "True"
@@ -174,7 +184,7 @@ def _quantifier(writer: Writer, node: Comprehension, variable: str, visited: str
     return result
 
 
-def _exactly_one(writer: Writer, node: Comprehension, variable: str, visited: str) -> str:
+def _exactly_one(writer: Generator, node: Comprehension, variable: str, visited: str) -> str:
     """The code of exists_one, which counts all matches."""
     assert node.condition is not None
     result = writer.fresh()
@@ -187,7 +197,7 @@ def _exactly_one(writer: Writer, node: Comprehension, variable: str, visited: st
     return f"({result} == 1)"
 
 
-def _collected(writer: Writer, node: Comprehension, variable: str, visited: str) -> str:
+def _collected(writer: Generator, node: Comprehension, variable: str, visited: str) -> str:
     """The code of map and filter."""
     result = writer.fresh()
     writer.line(f"{result} = []")
@@ -198,7 +208,7 @@ def _collected(writer: Writer, node: Comprehension, variable: str, visited: str)
     return result
 
 
-def _mapped(writer: Writer, node: Comprehension, variable: str, visited: str) -> str:
+def _mapped(writer: Generator, node: Comprehension, variable: str, visited: str) -> str:
     """The code of transformMap and transformMapEntry."""
     assert node.transform is not None
     result = writer.fresh()
@@ -215,7 +225,7 @@ def _mapped(writer: Writer, node: Comprehension, variable: str, visited: str) ->
     return result
 
 
-def _append(writer: Writer, node: Comprehension, variable: str, result: str) -> None:
+def _append(writer: Generator, node: Comprehension, variable: str, result: str) -> None:
     if node.transform is None:
         writer.spend(13)
         declared = writer.declared[id(node.reference)]
@@ -228,7 +238,7 @@ def _append(writer: Writer, node: Comprehension, variable: str, result: str) -> 
     writer.line(f"{result}.append({text})")
 
 
-def bind(writer: Writer, node: Bind) -> Code:
+def bind(writer: Generator, node: Bind) -> Code:
     """A name for a value."""
     name = writer.kept(writer.value(node.value))
     writer.locals[id(node.reference)] = name
@@ -236,7 +246,7 @@ def bind(writer: Writer, node: Bind) -> Code:
 
 
 @contextmanager
-def _where(writer: Writer, condition: Node | None) -> Iterator[None]:
+def _where(writer: Generator, condition: Node | None) -> Iterator[None]:
     """A block for the items that meet the condition; without a condition, for all."""
     if condition is None:
         yield

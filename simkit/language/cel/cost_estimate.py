@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from simkit.language.cel import cost_functions
-from simkit.language.cel.cost_functions import LARGEST, NOTHING, ONE, UNKNOWN, Range, Value
+from simkit.language.cel.cost_functions import LARGEST, NOTHING, ONE, UNKNOWN, Operands, Range, Value, estimated
 from simkit.language.cel.decl_types import DeclType
 from simkit.language.cel.tree import (
     Bind,
@@ -164,7 +163,7 @@ class Estimator:
         if overload == "conditional":
             size = self.size(values[1]).union(self.size(values[2]))
             return costs[0].plus(costs[1].union(costs[2])), size
-        cost, size_or_none = cost_functions.estimated(self, node.function, overload, target, values)
+        cost, size_or_none = estimated(Operands(self, overload, target, values), node.function)
         for each in costs:
             cost = cost.plus(each)
         return cost, size_or_none

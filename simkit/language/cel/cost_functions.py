@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple, Protocol
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from simkit.language.cel.limits import LONGEST_LIST
 from simkit.language.cel.tree import Literal, Node
 from simkit.language.cel.types import Type
+
+if TYPE_CHECKING:
+    from simkit.language.cel.cost_estimate import Estimator
 
 LARGEST: Final = 2**64 - 1
 
@@ -59,79 +63,82 @@ class Value(NamedTuple):
     size: Range | None
 
 
-class Sizes(Protocol):
-    """The sizes of operands. Implementations must not evaluate anything."""
+class _Lacking(Exception):
+    """A rule asks for an operand that the call does not have."""
 
-    def size(self, value: Value) -> Range:
-        """The size of an operand; scalars without a path count as 1."""
-        ...
 
-    def library_size(self, value: Value) -> Range:
-        """The size in the estimates of library functions: scalars are not special."""
-        ...
+class Operands:
+    """The operands of a call in an estimate, and their sizes in the estimates of library functions."""
+
+    def __init__(self, sizes: Estimator, overload: str, target: Value | None, values: Sequence[Value]) -> None:
+        self.sizes, self.overload, self._target, self.values = sizes, overload, target, values
+
+    @property
+    def target(self) -> Value:
+        """The target of a member call."""
+        if self._target is None:
+            raise _Lacking
+        return self._target
+
+    @property
+    def held(self) -> Range:
+        """The size of the target."""
+        return self.sizes.library_size(self.target)
+
+    def of(self, index: int) -> Range:
+        """The size of an argument."""
+        if index >= len(self.values):
+            raise _Lacking
+        return self.sizes.library_size(self.values[index])
+
+    @property
+    def only(self) -> Range:
+        """The size of the one argument."""
+        return self.of(0 if len(self.values) == 1 else len(self.values))
+
+    @property
+    def element(self) -> Range:
+        """The size of an element of the target."""
+        path = (*self.target.path, "@items") if self.target.path else ()
+        return self.sizes.library_size(self.target._replace(path=path, node=None, size=None))
+
+    def plain(self, index: int) -> Range:
+        """The size of an argument in the estimates of standard functions."""
+        return self.sizes.size(self.values[index])
 
 
 Estimated = tuple[Range, Range | None]
-Rule = Callable[[Sizes, str, Value | None, Sequence[Value]], Estimated | None]
+Rule = Callable[[Operands], Estimated]
 
 
-def estimated(sizes: Sizes, function: str, overload: str, target: Value | None, values: Sequence[Value]) -> Estimated:
+def estimated(operands: Operands, function: str) -> Estimated:
     """The cost of a call without its arguments, and the size of its result where it has a known one."""
-    for rule in (_LIBRARY.get(function), _STANDARD.get(overload)):
-        found = None if rule is None else rule(sizes, overload, target, values)
-        if found is not None:
-            return found
-    return Range(1, 1), None
+    for rule in (_LIBRARY.get(function), _STANDARD.get(operands.overload)):
+        if rule is not None:
+            with suppress(_Lacking):
+                return rule(operands)
+    return ONE, None
 
 
-def _check(sizes: Sizes, overload: str, target: Value | None, values: Sequence[Value]) -> Estimated:
-    return Range(350_000, 350_000), None
+def exactly(count: int) -> Range:
+    """The range of one number."""
+    return Range(count, count)
 
 
-def _selector(sizes: Sizes, overload: str, target: Value | None, values: Sequence[Value]) -> Estimated:
-    """A selector is read, and becomes a list of requirements of two letters at least."""
-    size = sizes.library_size(values[0])
-    return Range(10, 10).plus(size.scaled(0.1)).plus(size.scaled(0.5).times(Range(50, 50))), None
+_MADE: Final = exactly(11)
+"""The cost of a new list."""
 
 
-def _visit(sizes: Sizes, overload: str, target: Value | None, values: Sequence[Value]) -> Estimated | None:
+def _visit(call: Operands) -> Estimated:
     """The cost of isSorted, sum, min, max, indexOf and lastIndexOf: of a list, or of a string."""
-    if target is None:
-        return None
-    size = sizes.library_size(target)
-    if not target.type.parameters:
-        return size.scaled(0.1), None
-    element = target.type.parameters[0]
-    each = Range(1, 1)
-    if element.kind in ("string", "bytes"):
-        each = each.plus(_element_size(sizes, target).scaled(0.1))
-    return size.times(each), None
+    if not call.target.type.parameters:
+        return call.held.scaled(0.1), None
+    letters = call.target.type.parameters[0].kind in ("string", "bytes")
+    return call.held.times(ONE.plus(call.element.scaled(0.1)) if letters else ONE), None
 
 
-def _element_size(sizes: Sizes, target: Value) -> Range:
-    path = (*target.path, "@items") if target.path else ()
-    return sizes.library_size(target._replace(path=path, node=None, size=None))
-
-
-def _argument(sizes: Sizes, overload: str, target: Value | None, values: Sequence[Value]) -> Estimated | None:
-    return (sizes.library_size(values[0]).scaled(0.1), None) if len(values) == 1 else None
-
-
-def _semver(sizes: Sizes, overload: str, target: Value | None, values: Sequence[Value]) -> Estimated:
-    return sizes.library_size(values[0]).scaled(0.1), None
-
-
-def _same_size(sizes: Sizes, overload: str, target: Value | None, values: Sequence[Value]) -> Estimated | None:
-    if target is None:
-        return None
-    size = sizes.library_size(target)
-    return size.scaled(0.1), size
-
-
-def _replace(sizes: Sizes, overload: str, target: Value | None, values: Sequence[Value]) -> Estimated | None:
-    if target is None or len(values) < 2:
-        return None
-    size, old, new = map(sizes.library_size, (target, values[0], values[1]))
+def _replace(call: Operands) -> Estimated:
+    size, old, new = call.held, call.of(0), call.of(1)
     longest = _replaced(size.high, old.low, new.high, grows=new.high > old.low)
     shortest = _replaced(size.low, old.high, new.low, grows=old.high > new.low)
     return size.scaled(0.2), Range(shortest, longest)
@@ -144,186 +151,123 @@ def _replaced(size: int, old: int, new: int, *, grows: bool) -> int:
     return min(math.ceil(size / old) * new, LARGEST) if grows else size
 
 
-def _split(sizes: Sizes, overload: str, target: Value | None, values: Sequence[Value]) -> Estimated | None:
-    if target is None:
-        return None
-    size = sizes.library_size(target)
-    most = size.high
-    limit = values[1].node if len(values) > 1 else None
+def _split(call: Operands) -> Estimated:
+    size, most = call.held, call.held.high
+    limit = call.values[1].node if len(call.values) > 1 else None
     if isinstance(limit, Literal) and isinstance(limit.value, int) and limit.value >= 0:
         most = limit.value
     return size.scaled(0.2), Range(0, most)
 
 
-def _join(sizes: Sizes, overload: str, target: Value | None, values: Sequence[Value]) -> Estimated | None:
-    if target is None:
-        return None
-    count = sizes.library_size(target)
-    size = count.times(_element_size(sizes, target)) if target.type.parameters else Range(0, 0)
-    if values:
-        gaps = Range(max(count.low - 1, 0), max(count.high - 1, 0))
-        size = size.plus(sizes.library_size(values[0]).times(gaps))
+def _join(call: Operands) -> Estimated:
+    count = call.held
+    size = count.times(call.element) if call.target.type.parameters else NOTHING
+    if call.values:
+        size = size.plus(call.of(0).times(Range(max(count.low - 1, 0), max(count.high - 1, 0))))
     return size.scaled(0.1), size
 
 
-def _search(sizes: Sizes, overload: str, target: Value | None, values: Sequence[Value]) -> Estimated | None:
-    if target is None or not values:
-        return None
-    size = sizes.library_size(target)
-    cost = size.plus(Range(1, 1)).scaled(0.1).times(sizes.library_size(values[0]).scaled(0.25))
-    return cost, Range(0, size.high)
+def _contains_address(call: Operands) -> Estimated:
+    cost, written = Range(8, 32).scaled(0.1), call.of(0).scaled(0.1)
+    if call.overload.startswith("cidr_contains_cidr"):
+        cost = cost.plus(Range(4, 16).scaled(0.1)).plus(ONE)
+    return (cost.plus(written) if call.overload.endswith("_string") else cost), None
 
 
-def _contains_address(sizes: Sizes, overload: str, target: Value | None, values: Sequence[Value]) -> Estimated | None:
-    if target is None or not values:
-        return None
-    cost = Range(8, 32).scaled(0.1)
-    if overload.startswith("cidr_contains_cidr"):
-        cost = cost.plus(Range(4, 16).scaled(0.1)).plus(Range(1, 1))
-    if overload.endswith("_string"):
-        cost = cost.plus(sizes.library_size(values[0]).scaled(0.1))
-    return cost, None
-
-
-def _address(sizes: Sizes, overload: str, target: Value | None, values: Sequence[Value]) -> Estimated | None:
-    return None if target is not None else _argument(sizes, overload, target, values)
-
-
-def _canonical(sizes: Sizes, overload: str, target: Value | None, values: Sequence[Value]) -> Estimated:
-    return sizes.library_size(values[0]).scaled(0.2), None
+def _address(call: Operands) -> Estimated:
+    if call._target is not None:
+        raise _Lacking
+    return call.only.scaled(0.1), None
 
 
 def _sets(factor: int) -> Rule:
-    def rule(sizes: Sizes, overload: str, target: Value | None, values: Sequence[Value]) -> Estimated:
-        product = sizes.library_size(values[0]).times(sizes.library_size(values[1]))
-        return product.times(Range(factor, factor)).plus(Range(1, 1)), None
-
-    return rule
+    return lambda call: (call.of(0).times(call.of(1)).times(exactly(factor)).plus(ONE), None)
 
 
-def _copied(sizes: Sizes, overload: str, target: Value | None, values: Sequence[Value]) -> Estimated | None:
-    """The cost of slice, reverse and flatten: each element once, into a new list."""
-    if target is None:
-        return None
-    size = sizes.library_size(target)
-    return size.plus(Range(11, 11)), size
-
-
-def _each_with_each(sizes: Sizes, overload: str, target: Value | None, values: Sequence[Value]) -> Estimated | None:
-    """The cost of distinct."""
-    if target is None:
-        return None
-    size = sizes.library_size(target)
-    return size.times(size).scaled(0.1).plus(Range(11, 11)), size
-
-
-def _ordered(sizes: Sizes, overload: str, target: Value | None, values: Sequence[Value]) -> Estimated | None:
+def _ordered(call: Operands) -> Estimated:
     """The cost of sort and sortBy."""
-    size = sizes.library_size(target if target is not None else values[0])
+    size = call.held if call._target is not None else call.of(0)
     steps = Range(size.low.bit_length(), size.high.bit_length())
-    return size.times(steps).scaled(0.1).plus(Range(11, 11)), size
+    return size.times(steps).scaled(0.1).plus(_MADE), size
 
 
-def _numbers(sizes: Sizes, overload: str, target: Value | None, values: Sequence[Value]) -> Estimated:
-    node = values[0].node
+def _numbers(call: Operands) -> Estimated:
+    node = call.values[0].node
     most = max(0, node.value) if isinstance(node, Literal) and isinstance(node.value, int) else LONGEST_LIST
     size = Range(0 if most == LONGEST_LIST else most, most)
-    return size.plus(Range(11, 11)), size
+    return size.plus(_MADE), size
 
 
-def _format_error(sizes: Sizes, overload: str, target: Value | None, values: Sequence[Value]) -> Estimated | None:
-    if target is None:
-        return None
-    return sizes.library_size(values[0]).scaled(0.1).times(Range(32, 32)), None
+def _selector(call: Operands) -> Estimated:
+    """A selector is read, and becomes a list of requirements of two letters at least."""
+    return exactly(10).plus(call.of(0).scaled(0.1)).plus(call.of(0).scaled(0.5).times(exactly(50))), None
 
 
 _LIBRARY: Final[dict[str, Rule]] = {
-    "check": _check,
-    "fieldSelector": _selector,
-    "labelSelector": _selector,
+    "check": lambda _: (exactly(350_000), None),
+    **dict.fromkeys(("fieldSelector", "labelSelector"), _selector),
     **dict.fromkeys(("isSorted", "sum", "max", "min", "indexOf", "lastIndexOf"), _visit),
-    **dict.fromkeys(("url", "quantity", "isQuantity", "isIP", "cidr", "isCIDR"), _argument),
-    **dict.fromkeys(("lowerAscii", "upperAscii", "substring", "trim"), _same_size),
-    **dict.fromkeys(("semver", "isSemver"), _semver),
-    **dict.fromkeys(("slice", "reverse", "flatten"), _copied),
+    **dict.fromkeys(
+        ("url", "quantity", "isQuantity", "isIP", "cidr", "isCIDR"), lambda call: (call.only.scaled(0.1), None)
+    ),
+    **dict.fromkeys(("lowerAscii", "upperAscii", "substring", "trim"), lambda call: (call.held.scaled(0.1), call.held)),
+    **dict.fromkeys(("semver", "isSemver"), lambda call: (call.of(0).scaled(0.1), None)),
+    **dict.fromkeys(("slice", "reverse", "flatten"), lambda call: (call.held.plus(_MADE), call.held)),
     **dict.fromkeys(("sort", "@sortByAssociatedKeys"), _ordered),
-    "distinct": _each_with_each,
+    "distinct": lambda call: (call.held.times(call.held).scaled(0.1).plus(_MADE), call.held),
     "lists.range": _numbers,
-    "validate": _format_error,
+    "validate": lambda call: (call.of(0).scaled(0.1).times(exactly(32)), None),
     "replace": _replace,
     "split": _split,
     "join": _join,
-    "find": _search,
-    "findAll": _search,
+    **dict.fromkeys(
+        ("find", "findAll"),
+        lambda call: (
+            call.held.plus(ONE).scaled(0.1).times(call.of(0).scaled(0.25)),
+            Range(0, call.held.high),
+        ),
+    ),
     "containsIP": _contains_address,
     "containsCIDR": _contains_address,
     "ip": _address,
-    "ip.isCanonical": _canonical,
+    "ip.isCanonical": lambda call: (call.of(0).scaled(0.2), None),
     "sets.contains": _sets(1),
     "sets.intersects": _sets(1),
     "sets.equivalent": _sets(2),
 }
 
 
-def _first(sizes: Sizes, overload: str, target: Value | None, values: Sequence[Value]) -> Estimated:
-    return sizes.size(values[0]).scaled(0.1), None
+def _quote(call: Operands) -> Estimated:
+    return call.plain(0).scaled(0.1), call.plain(0).times(Range(1, 2)).plus(exactly(2))
 
 
-def _to_bytes(sizes: Sizes, overload: str, target: Value | None, values: Sequence[Value]) -> Estimated:
-    size = sizes.size(values[0])
-    return size.scaled(0.1), size.times(Range(1, 4))
+def _matches(call: Operands) -> Estimated:
+    text = call.sizes.size(call.target).plus(ONE).scaled(0.1)
+    return text.times(call.plain(0).scaled(0.25)), None
 
 
-def _to_text(sizes: Sizes, overload: str, target: Value | None, values: Sequence[Value]) -> Estimated:
-    size = sizes.size(values[0])
-    return size.scaled(0.1), Range(size.low // 4, size.high)
+def _concatenated(call: Operands) -> Estimated:
+    size = call.plain(0).plus(call.plain(1))
+    return (ONE if call.overload == "add_list" else size.scaled(0.1)), size
 
 
-def _quote(sizes: Sizes, overload: str, target: Value | None, values: Sequence[Value]) -> Estimated:
-    size = sizes.size(values[0])
-    return size.scaled(0.1), size.times(Range(1, 2)).plus(Range(2, 2))
-
-
-def _format(sizes: Sizes, overload: str, target: Value | None, values: Sequence[Value]) -> Estimated | None:
-    return None if target is None else (sizes.size(target).scaled(0.1), None)
-
-
-def _in_list(sizes: Sizes, overload: str, target: Value | None, values: Sequence[Value]) -> Estimated:
-    return sizes.size(values[1]), None
-
-
-def _matches(sizes: Sizes, overload: str, target: Value | None, values: Sequence[Value]) -> Estimated | None:
-    if target is None:
-        return None
-    text = sizes.size(target).plus(Range(1, 1)).scaled(0.1)
-    return text.times(sizes.size(values[0]).scaled(0.25)), None
-
-
-def _contains(sizes: Sizes, overload: str, target: Value | None, values: Sequence[Value]) -> Estimated | None:
-    if target is None:
-        return None
-    return sizes.size(target).scaled(0.1).times(sizes.size(values[0]).scaled(0.1)), None
-
-
-def _concatenated(sizes: Sizes, overload: str, target: Value | None, values: Sequence[Value]) -> Estimated:
-    size = sizes.size(values[0]).plus(sizes.size(values[1]))
-    return (Range(1, 1) if overload == "add_list" else size.scaled(0.1)), size
-
-
-def _compared(sizes: Sizes, overload: str, target: Value | None, values: Sequence[Value]) -> Estimated:
-    most = min(sizes.size(values[0]).high, sizes.size(values[1]).high)
+def _compared(call: Operands) -> Estimated:
+    most = min(call.plain(0).high, call.plain(1).high)
     return Range(1 if most > 0 else 0, most).scaled(0.1), None
 
 
 _STANDARD: Final[dict[str, Rule]] = {
-    **dict.fromkeys(("starts_with_string", "ends_with_string"), _first),
-    "string_to_bytes": _to_bytes,
-    "bytes_to_string": _to_text,
+    **dict.fromkeys(("starts_with_string", "ends_with_string"), lambda call: (call.plain(0).scaled(0.1), None)),
+    "string_to_bytes": lambda call: (call.plain(0).scaled(0.1), call.plain(0).times(Range(1, 4))),
+    "bytes_to_string": lambda call: (call.plain(0).scaled(0.1), Range(call.plain(0).low // 4, call.plain(0).high)),
     "strings_quote": _quote,
-    "string_format": _format,
-    "in_list": _in_list,
+    "string_format": lambda call: (call.sizes.size(call.target).scaled(0.1), None),
+    "in_list": lambda call: (call.plain(1), None),
     "matches_string": _matches,
-    "contains_string": _contains,
+    "contains_string": lambda call: (
+        call.sizes.size(call.target).scaled(0.1).times(call.plain(0).scaled(0.1)),
+        None,
+    ),
     **dict.fromkeys(("add_string", "add_bytes", "add_list"), _concatenated),
     **dict.fromkeys(("equals", "not_equals"), _compared),
     **{

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from simkit.language.cel import branches, inlined_calls, runtime_cost
-from simkit.language.cel.code import Code
+from simkit.language.cel.branches import Code
 from simkit.language.cel.decl_types import DeclType
 from simkit.language.cel.declarations import Function, Overload
 from simkit.language.cel.errors import EvaluationError
@@ -60,10 +60,12 @@ def _is_empty_list(node: Node) -> bool:
 
 
 class Generator:
-    """Writes one variant of one expression.
+    """Writes one variant of one expression, construct by construct.
 
-    ``strict`` charges the costs of library functions; ``marked`` tells lists and maps that the expression makes from
-    those of objects.
+    The order of evaluation is kept: statements are appended where ``line`` is called, and a text that is given back is
+    evaluated after them. ``fast`` lets errors be Python's own exceptions, ``counting`` adds up costs, ``strict``
+    charges library functions for the sizes of their arguments, ``tracing`` records the value of every part, and
+    ``marked`` tells lists and maps that the expression makes from those of objects.
     """
 
     def __init__(
@@ -89,7 +91,9 @@ class Generator:
         self._in_expression = False
         self._names: dict[str, str] = {}
         self.locals: dict[int, str] = {}
+        """Python names of loop variables, by the identity of their declaration."""
         self.declared: dict[int, DeclType | None] = {}
+        """Declared types of loop variables whose values are still JSON."""
         self._patterns: dict[int, str] = {}
 
     def source(self, node: Node) -> str:
@@ -108,6 +112,7 @@ class Generator:
     # -- writing ---------------------------------------------------------------------------------------------------
 
     def line(self, text: str) -> None:
+        """Append a statement."""
         if self._in_expression:
             raise _NeedsStatements
         self._lines.append(" " * self._indent + text)
@@ -128,6 +133,7 @@ class Generator:
         self._blocks -= blocks
 
     def fresh(self) -> str:
+        """An unused Python name."""
         self._count += 1
         return f"t{self._count}"
 
@@ -152,11 +158,13 @@ class Generator:
             self.flush()
 
     def flush(self) -> None:
+        """Write the statement for the cost added so far."""
         if self.counting and self._pending:
             self.line(f"cost += {self._pending}")
         self._pending = 0
 
     def checkpoint(self) -> None:
+        """Write a comparison of the cost with the limit."""
         self.flush()
         if self.counting:
             self.line("if cost > limit: raise BudgetExceeded()")
@@ -185,6 +193,7 @@ class Generator:
         return text if node.type.kind == "bool" and self.fast else f"truth({text})"
 
     def code(self, node: Node) -> Code:
+        """A Python expression for the node, perhaps still JSON of a declared type."""
         if self._blocks >= _MANY_BLOCKS and isinstance(node, Call | Comprehension):
             return self._apart(node)
         found: Code = _WRITERS[type(node)](self, node)

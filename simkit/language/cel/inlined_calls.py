@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from simkit.language.cel.code import Writer
 from simkit.language.cel.tree import Call, ListNode, Literal, Node
 from simkit.language.cel.values import INT_MAX, INT_MIN
+
+if TYPE_CHECKING:
+    from simkit.language.cel.generate import Generator
 
 GENERIC: Final = {
     "_+_": "add",
@@ -31,13 +33,13 @@ _NUMBERS: Final = frozenset({"int", "uint", "double"})
 _SIGNS: Final = {"_<_": "<", "_<=_": "<=", "_>_": ">", "_>=_": ">="}
 
 
-def form(writer: Writer, node: Call, arguments: Sequence[Node], texts: Sequence[str]) -> str | None:
+def form(writer: Generator, node: Call, arguments: Sequence[Node], texts: Sequence[str]) -> str | None:
     """A Python expression for the call, or None if it needs the careful function."""
     work = _FORMS.get(node.function)
     return None if work is None else work(writer, node, arguments, texts)
 
 
-def _equality(writer: Writer, node: Call, arguments: Sequence[Node], texts: Sequence[str]) -> str | None:
+def _equality(writer: Generator, node: Call, arguments: Sequence[Node], texts: Sequence[str]) -> str | None:
     sign = "==" if node.function == "_==_" else "!="
     one, other = (each.type.kind for each in arguments)
     if "null" in (one, other):
@@ -55,7 +57,9 @@ def _equality(writer: Writer, node: Call, arguments: Sequence[Node], texts: Sequ
 _CLASSES: Final = {"int": "int", "string": "str", "double": "float"}
 
 
-def _guessed(writer: Writer, arguments: Sequence[Node], texts: Sequence[str], native: str, careful: str) -> str | None:
+def _guessed(
+    writer: Generator, arguments: Sequence[Node], texts: Sequence[str], native: str, careful: str
+) -> str | None:
     """The native form if a dynamic value has the other one's kind, else the careful function."""
     for at, other in ((0, 1), (1, 0)):
         found = _CLASSES.get(arguments[other].type.kind)
@@ -67,7 +71,7 @@ def _guessed(writer: Writer, arguments: Sequence[Node], texts: Sequence[str], na
     return None
 
 
-def dynamic_size(writer: Writer, text: str) -> str:
+def dynamic_size(writer: Generator, text: str) -> str:
     """The code of ``size(x)`` for x of any type."""
     name = writer.fresh()
     return f"(len({name}) if type({name} := {text}) in SIZED else size({name}))"
@@ -81,7 +85,7 @@ def _plainly_compared(node: Node) -> bool:
     return isinstance(value, str | bytes) or (type(value) is int and value not in (0, 1))
 
 
-def _order(writer: Writer, node: Call, arguments: Sequence[Node], texts: Sequence[str]) -> str | None:
+def _order(writer: Generator, node: Call, arguments: Sequence[Node], texts: Sequence[str]) -> str | None:
     one, other = (each.type.kind for each in arguments)
     left, right = texts
     sign = _SIGNS[node.function]
@@ -111,7 +115,7 @@ def _is_number(text: str) -> bool:
     return text.lstrip("-")[:1].isdigit()
 
 
-def _arithmetic(writer: Writer, node: Call, arguments: Sequence[Node], texts: Sequence[str]) -> str | None:
+def _arithmetic(writer: Generator, node: Call, arguments: Sequence[Node], texts: Sequence[str]) -> str | None:
     one, other = (each.type.kind for each in arguments)
     sign = node.function[1]
     if one != other:
@@ -124,22 +128,22 @@ def _arithmetic(writer: Writer, node: Call, arguments: Sequence[Node], texts: Se
     return "joined({}, {})".format(*texts) if one == "list" else None
 
 
-def _whole(writer: Writer, node: Call, arguments: Sequence[Node], texts: Sequence[str]) -> str | None:
+def _whole(writer: Generator, node: Call, arguments: Sequence[Node], texts: Sequence[str]) -> str | None:
     one, other = (each.type.kind for each in arguments)
     if one == other == "int":
         return f"{'divide_int' if node.function == '_/_' else 'modulo_int'}({texts[0]}, {texts[1]})"
     return None
 
 
-def _negation(writer: Writer, node: Call, arguments: Sequence[Node], texts: Sequence[str]) -> str | None:
+def _negation(writer: Generator, node: Call, arguments: Sequence[Node], texts: Sequence[str]) -> str | None:
     return f"(not {texts[0]})" if arguments[0].type.kind == "bool" else None
 
 
-def _minus(writer: Writer, node: Call, arguments: Sequence[Node], texts: Sequence[str]) -> str | None:
+def _minus(writer: Generator, node: Call, arguments: Sequence[Node], texts: Sequence[str]) -> str | None:
     return f"(-{texts[0]})" if arguments[0].type.kind == "double" else None
 
 
-def _membership(writer: Writer, node: Call, arguments: Sequence[Node], texts: Sequence[str]) -> str | None:
+def _membership(writer: Generator, node: Call, arguments: Sequence[Node], texts: Sequence[str]) -> str | None:
     value, container = arguments
     if isinstance(container, ListNode) and container.elements and not container.optional:
         constants = [each.value if isinstance(each, Literal) else None for each in container.elements]
@@ -155,8 +159,8 @@ def _membership(writer: Writer, node: Call, arguments: Sequence[Node], texts: Se
     return None
 
 
-def _member(text: str) -> Callable[[Writer, Call, Sequence[Node], Sequence[str]], str | None]:
-    def found(writer: Writer, node: Call, arguments: Sequence[Node], texts: Sequence[str]) -> str | None:
+def _member(text: str) -> Callable[[Generator, Call, Sequence[Node], Sequence[str]], str | None]:
+    def found(writer: Generator, node: Call, arguments: Sequence[Node], texts: Sequence[str]) -> str | None:
         if node.target is None or len(arguments) != 2 or arguments[1].type.kind != "string":
             return None
         if arguments[0].type.kind == "string":
@@ -167,7 +171,7 @@ def _member(text: str) -> Callable[[Writer, Call, Sequence[Node], Sequence[str]]
     return found
 
 
-def _matches(writer: Writer, node: Call, arguments: Sequence[Node], texts: Sequence[str]) -> str | None:
+def _matches(writer: Generator, node: Call, arguments: Sequence[Node], texts: Sequence[str]) -> str | None:
     test = writer.pattern(arguments[1]) if len(arguments) == 2 else None
     if test is None:
         return None
@@ -176,7 +180,7 @@ def _matches(writer: Writer, node: Call, arguments: Sequence[Node], texts: Seque
     return _guessed(writer, arguments, texts, f"({test}({{}}) is not None)", writer.dispatcher(node))
 
 
-def indexed(writer: Writer, operand: Node, key: Node, text: str, index: str) -> str:
+def indexed(writer: Generator, operand: Node, key: Node, text: str, index: str) -> str:
     """The code of ``operand[key]``."""
     kind = operand.type.kind
     constant = isinstance(key, Literal)

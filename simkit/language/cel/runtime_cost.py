@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from simkit.language.cel.code import Writer
 from simkit.language.cel.conversions import CONVERSIONS, TYPE_NAMES
 from simkit.language.cel.tree import Call, Ident, ListNode, Literal, MapNode, Node, Select, StructNode
 from simkit.language.cel.values import CelType
 
 if TYPE_CHECKING:
     from simkit.language.cel.declarations import Overload
+    from simkit.language.cel.generate import Generator
 
 _ATTRIBUTES: Final = frozenset({"_[_]", "_[?_]", "_?._"})
 
@@ -72,7 +72,7 @@ def indexing(node: Call) -> int:
     return (1 if _is_attribute(operand) else 2) - free_branch(key)
 
 
-def charge(writer: Writer, node: Call, arguments: Sequence[Node], texts: list[str]) -> list[str]:
+def charge(writer: Generator, node: Call, arguments: Sequence[Node], texts: list[str]) -> list[str]:
     """Write the charge for a call and return its arguments, in Python names if their sizes are needed."""
     if is_constant(node):
         return texts
