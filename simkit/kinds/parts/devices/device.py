@@ -135,8 +135,7 @@ def _validate_one_value(behaviour: ServedBehaviour, path: str, attribute: Object
     if len(given) > 1:
         yield invalid_value(path, structure("resource.DeviceAttribute", attribute), text)
     elif not given:
-        unset = behaviour.applies("device-attributes-without-value-are-invalid")
-        yield invalid_value(path, "", text) if unset else required(path, text)
+        yield invalid_value(path, "", text)
 
 
 _ATTRIBUTE: Final = table(
