@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -14,6 +14,8 @@ from simkit.meta.clock import Clock, timestamp
 from simkit.meta.domain import (
     EXTENSIONS_GROUP,
     REGISTRATION_GROUP,
+    api_group,
+    label,
 )
 from simkit.meta.message import Request
 from simkit.meta.names import GroupResource, GroupVersion
@@ -33,6 +35,8 @@ _API_SERVICES: Final = f"/apis/{REGISTRATION_GROUP}/v1/apiservices"
 _DEFINITIONS: Final = GroupResource(EXTENSIONS_GROUP, "customresourcedefinitions")
 _CLUSTER_SERVICES: Final = GroupResource("", "services")
 _ENDPOINTS: Final = GroupResource("", "endpoints")
+_SLICES: Final = GroupResource(api_group("discovery"), "endpointslices")
+_SERVICE_NAME: Final = label("service-name")
 _AGAIN: Final = 30.0
 """Seconds between two looks at a backing server."""
 
@@ -70,7 +74,7 @@ class AvailableConditionController:
 
     def concerns(self, change: Change) -> bool:
         """True for APIServices, and for services and endpoints, which they may name."""
-        return change.entry.key.resource in (SERVICES, _CLUSTER_SERVICES, _ENDPOINTS)
+        return change.entry.key.resource in (SERVICES, _CLUSTER_SERVICES, _ENDPOINTS, _SLICES)
 
     def reset_backoff(self) -> None:
         """Probe all backing servers again."""
@@ -125,29 +129,34 @@ def _service_error(service: tuple[str, str, int], snapshot: Snapshot) -> Finding
     """The obstacle between requests and a service, as far as its objects tell."""
     namespace, name, port = service
     shown = f'service/{name} in "{namespace}"'
-    found = snapshot.get(_CLUSTER_SERVICES, name, namespace)
-    if found is None:
+    listening = snapshot.get(_CLUSTER_SERVICES, name, namespace)
+    if listening is None:
         return "False", "ServiceNotFound", f"{shown} is not present"
-    if (at(found, "spec", "type") or "ClusterIP") != "ClusterIP":
+    if (at(listening, "spec", "type") or "ClusterIP") != "ClusterIP":
         return None
-    ports = [each for each in at(found, "spec", "ports") or () if each.get("port") == port]
+    ports = [each for each in at(listening, "spec", "ports") or () if each.get("port") == port]
     if not ports:
         return "False", "ServicePortError", f"{shown} is not listening on port {port}"
-    endpoints = snapshot.get(_ENDPOINTS, name, namespace)
-    if endpoints is None:
-        return "False", "EndpointsNotFound", f"cannot find endpoints for {shown}"
+    if snapshot.behaviour.applies("api-services-by-endpoint-slices"):
+        listed = snapshot.scan(_SLICES, namespace)
+        what, found = "endpointslices", [each for each in listed if labels_of(each).get(_SERVICE_NAME) == name]
+        active = {port.get("name") or "" for each in found if _is_ready(each) for port in each.get("ports") or ()}
+    else:
+        one = snapshot.get(_ENDPOINTS, name, namespace)
+        what, found = "endpoints", [] if one is None else [one]
+        subsets = [each for one in found for each in one.get("subsets") or () if each.get("addresses")]
+        active = {port.get("name") or "" for each in subsets for port in each.get("ports") or ()}
+    if not found:
+        return "False", "EndpointsNotFound", f"cannot find {what} for {shown}"
     port_name = ports[0].get("name") or ""
-    if port_name not in _active_ports(endpoints):
-        text = f'endpoints for {shown} have no addresses with port name "{port_name}"'
-        return "False", "MissingEndpoints", text
+    if port_name not in active:
+        return "False", "MissingEndpoints", f'{what} for {shown} have no addresses with port name "{port_name}"'
     return None
 
 
-def _active_ports(endpoints: Object) -> Iterator[str]:
-    for subset in endpoints.get("subsets") or ():
-        if subset.get("addresses"):
-            for port in subset.get("ports") or ():
-                yield port.get("name") or ""
+def _is_ready(endpoint_slice: Object) -> bool:
+    """True if an endpoint of a slice is ready, or does not say."""
+    return any(at(each, "conditions", "ready") is not False for each in endpoint_slice.get("endpoints") or ())
 
 
 class CRDRegistrationController:

@@ -52,6 +52,28 @@ def test_custom_resources_bring_their_registrations() -> None:
     assert cluster.perform(Request.of("GET", "/apis/apiregistration.k8s.io/v1/apiservices/v2.x.example")).status == 404
 
 
+def test_endpoint_slices_say_it_later() -> None:
+    """From 1.34 on, the EndpointSlices of the service are looked at."""
+    cluster = Cluster(seed=1, release="1.34")
+    registered(cluster, service=SERVICE, insecureSkipTLSVerify=True)
+    cluster.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ops"}})
+    header = {"metadata": {"name": "back", "namespace": "ops"}}
+    ports = [{"name": "web", "port": 443}]
+    cluster.create({"apiVersion": "v1", **header, "kind": "Service", "spec": {"ports": ports}})
+    cluster.settle()
+    assert condition(cluster) == ("EndpointsNotFound", 'cannot find endpointslices for service/back in "ops"')
+    named = {"name": "back", "namespace": "ops", "labels": {"kubernetes.io/service-name": "back"}}
+    part = {"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "metadata": named, "addressType": "IPv4"}
+    endpoint = {"addresses": ["10.1.2.3"], "conditions": {"ready": False}}
+    cluster.create({**part, "endpoints": [endpoint], "ports": ports})
+    cluster.settle()
+    text = 'endpointslices for service/back in "ops" have no addresses with port name "web"'
+    assert condition(cluster) == ("MissingEndpoints", text)
+    cluster.apply({**part, "endpoints": [{**endpoint, "conditions": {"ready": True}}], "ports": ports})
+    cluster.settle()
+    assert condition(cluster)[0] == "FailedDiscoveryCheck"
+
+
 def test_reasons_for_an_unavailable_service() -> None:
     """The service, its port, its endpoints and the answer of its server are looked at in this order."""
     cluster = Cluster(seed=1)
