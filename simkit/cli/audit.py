@@ -196,7 +196,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if args.fail_on_new and changes is not None:
         return 1 if grown(changes, args.fail_on) else 0
-    return 1 if found.at_least(args.fail_on) else 0
+    return 1 if len(found.filter(severity=args.fail_on)) else 0
 
 
 def _own_checks(path: Path) -> Sequence[Check]:
@@ -352,7 +352,7 @@ def _write_tables(found: Audit, args: argparse.Namespace) -> None:
         ("severity", "check", "findings", "title"), found.summary_records(), args.output, empty="there are no findings"
     )
     least = args.show or args.severity or "high"
-    shown = found.at_least(least)
+    shown = found.filter(severity=least)
     rows = [{**_columns(finding), "severity": finding.severity.word} for finding in shown]
     told = f"{len(shown)} of {counted(len(found.findings), 'finding')} {'is' if len(shown) == 1 else 'are'}"
     print(f"\n{told} {least} or worse{':' if shown else ''}\n")

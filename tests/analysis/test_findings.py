@@ -234,7 +234,7 @@ def test_the_servers_own_objects_are_set_aside_while_unchanged() -> None:
     """A fresh server has no findings; with its defaults included, or one of them changed, it has."""
     defaults = list(default_objects("1.30"))
     assert [finding.message for finding in audit(world(*defaults)).findings] == []
-    assert audit(world(*defaults), include_defaults=True).at_least("critical")
+    assert audit(world(*defaults), include_defaults=True).filter(severity="critical")
     changed = binding("system:node-proxier", "cluster-admin", "user:system:kube-proxy")
     assert ids(audit(world(*defaults, changed)))["cluster-admin"] == "critical"
 
@@ -270,7 +270,7 @@ def test_tables_of_an_audit() -> None:
     assert findings(snapshot).equals(found.to_frame())
     assert list(found.summary()["check"]) == ["cluster-admin"]
     with pytest.raises(SimkitError, match="no severity 'bad'"):
-        found.at_least("bad")
+        found.filter(severity="bad")
     with pytest.raises(SimkitError, match="no check 'bad'"):
         audit(snapshot, checks=["bad"])
 
@@ -350,7 +350,7 @@ def test_every_planted_mistake_is_found(mistake: dict[str, Any], bundled: Audit)
 @pytest.mark.parametrize("innocent", planted("innocent"), ids=lambda innocent: innocent["name"])
 def test_innocent_objects_have_no_bad_findings(innocent: dict[str, Any], bundled: Audit) -> None:
     """The objects planted as innocent have no high or critical finding."""
-    assert not [finding for finding in bundled.at_least("high") if about(finding, innocent["objects"])]
+    assert not [finding for finding in bundled.filter(severity="high") if about(finding, innocent["objects"])]
 
 
 @pytest.mark.slow

@@ -55,7 +55,7 @@ def clusters(draw: st.DrawFn) -> MemorySnapshot:
 def test_whoever_has_a_path_has_a_finding_that_fails_the_audit(snapshot: MemorySnapshot) -> None:
     """Each path that is listed has a finding at the default threshold which names its subject."""
     found = audit(snapshot)
-    named = {subject for one in found.at_least(Severity.HIGH) for subject in one.subjects}
+    named = {subject for one in found.filter(severity=Severity.HIGH) for subject in one.subjects}
     assert {path.start.subject for path in escalations(snapshot)} <= named
     assert len(findings(snapshot, severity="high")) or not escalations(snapshot)
 
@@ -122,5 +122,5 @@ def test_bind_by_name_is_as_bad_as_the_role_that_may_be_bound(name: str, severit
 @pytest.mark.parametrize("place", ["demo", pytest.param("operators-and-teams.json.gz", marks=needs_shared)])
 def test_whoever_has_a_path_has_a_finding_in_whole_clusters(place: str) -> None:
     cluster = simkit.demo() if place == "demo" else simkit.load(SHARED / "datasets" / place)
-    named = {subject for one in cluster.audit().at_least("high") for subject in one.subjects}
+    named = {subject for one in cluster.audit().filter(severity="high") for subject in one.subjects}
     assert {path.start.subject for path in cluster.escalations()} <= named

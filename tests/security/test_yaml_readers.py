@@ -24,7 +24,7 @@ ROOT = Path(simkit.__file__).parent
 OWN: dict[str, str] = {
     "language/yaml/decode.py": "the reader itself",
     "language/yaml/roundtrip.py": "texts that the reader has read before; comments and order are kept",
-    "cluster/addons.py": "our own dataset",
+    "cluster/bootstrap.py": "our own dataset",
     "meta/datasets.py": "our own datasets",
 }
 """Modules that read YAML themselves, and why they may."""

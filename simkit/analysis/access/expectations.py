@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, overload
+from typing import TYPE_CHECKING, Annotated, overload
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from simkit.analysis.access.can import can
 from simkit.analysis.caveats import about_access
 from simkit.analysis.escalation.table.severity import Severity
+from simkit.analysis.model_file import model_of_file
 from simkit.analysis.prove.answer import ProofAnswer
 from simkit.analysis.prove.invariants import always_permitted, never_holds
 from simkit.analysis.prove.permission import AskedPermission, claim_of, permission_named
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.rendering import counted, html_lines
 from simkit.analysis.result import Result
-from simkit.language.yaml.small_files import value_of_file
-from simkit.meta.errors import SimkitError
 from simkit.meta.visible_text import html_text
 from simkit.seams.snapshot import Sandbox, Snapshot
 
@@ -129,14 +128,6 @@ class Suite(_Model):
         return html_lines([counted(len(self.expectations), "expectation"), *told])
 
 
-_MODELS: Final[Mapping[str, type[BaseModel]]] = {
-    "can": SubjectAccess,
-    "cannot": SubjectAccess,
-    "never": Never,
-    "always": Always,
-}
-
-
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """The outcome of one expectation; ``failures`` name the subjects that differ from it, with the reason."""
@@ -222,25 +213,7 @@ def read_suite(path: str | Path) -> Suite:
         - name: nobody outside platform gets to cluster-admin in three steps
           never: {goal: cluster-admin, within_hops: 3, except: ["group:oidc:platform", "sa:kube-system/*"]}
     """
-    file = Path(path)
-    value = value_of_file(file)
-    try:
-        return Suite.model_validate(value)
-    except ValidationError as error:
-        problems = "; ".join(
-            f"{'.'.join(map(str, problem['loc']))}: {_told(problem['type'], problem['loc'], problem['msg'])}"
-            for problem in error.errors()
-        )
-        raise SimkitError(f"{file}: {problems}") from None
-
-
-def _told(kind: str, place: Sequence[str | int], message: str) -> str:
-    """The error of an entry; for an unknown word, with the allowed words."""
-    if kind != "extra_forbidden":
-        return message
-    model = _MODELS.get(str(place[-2]), Expectation) if len(place) > 1 else Suite
-    fields = (field.alias or name for name, field in model.model_fields.items())
-    return f"unknown field; the fields are {', '.join(fields)}"
+    return model_of_file(path, Suite)
 
 
 @about_access()

@@ -184,11 +184,6 @@ class Audit(Result):
         """
         return table((tuple(row.values()) for row in framework_named(framework).rows(self)), CONTROLS)
 
-    def at_least(self, severity: Severity | str) -> tuple[Finding, ...]:
-        """The findings of a severity or worse."""
-        level = Severity.named(severity) if isinstance(severity, str) else severity
-        return tuple(finding for finding in self.findings if finding.severity >= level)
-
     def counts(self) -> Mapping[str, int]:
         """The number of findings of each severity, worst first."""
         counted = Counter(finding.severity for finding in self.findings)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Final, NamedTuple
 
 from simkit.analysis.access.resolve import limits
@@ -227,14 +226,10 @@ def _granted(survey: Survey, requirement: Requirement, administrators: bool) -> 
     return found
 
 
-def questions_of(requirement: Requirement) -> Iterator[Question]:
-    """The questions of which one has to be allowed for a requirement to be met."""
-    return map(partial(_question, requirement), requirement.any_of)
-
-
 def _asked(survey: Survey, requirement: Requirement) -> Iterator[Question]:
-    """As ``questions_of``, with a question for each subresource that rules name where any is enough."""
-    for question in questions_of(requirement):
+    """The questions of which one has to be allowed for a requirement to be met: for each subresource that rules name,
+    where any is enough."""
+    for question in (_question(requirement, one) for one in requirement.any_of):
         if question.subresource != ANY_SUBRESOURCE:
             yield question
             continue

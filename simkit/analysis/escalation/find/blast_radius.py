@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from simkit.analysis.caveats import about_access
 from simkit.analysis.escalation.find import states
 from simkit.analysis.escalation.find.goal import Goal
-from simkit.analysis.escalation.find.graph import EscalationGraph, graph_of
+from simkit.analysis.escalation.find.graph import graph_of
 from simkit.analysis.escalation.find.queries import check_limit, nowhere, place_of
 from simkit.analysis.escalation.find.search import By, from_places, hops_of, path_from
 from simkit.analysis.escalation.find.states import AttackState
@@ -18,11 +18,10 @@ from simkit.analysis.rbac.subject import Members
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.rendering import counted
 from simkit.analysis.result import InLines
-from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, USER, Subject
+from simkit.logic.rbac.binding import Subject
 from simkit.seams.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    import networkx
     import pandas as pd
     from matplotlib.axes import Axes
 
@@ -35,7 +34,6 @@ class BlastRadius(InLines):
 
     subject: str
     reached: pd.DataFrame
-    graph: EscalationGraph = field(compare=False)
 
     def __len__(self) -> int:
         return len(self.reached)
@@ -49,24 +47,10 @@ class BlastRadius(InLines):
         found = self.reached.groupby("kind")["hops"].agg(["size", "min"]).reset_index()
         return found.set_axis(["what", "count", "hops"], axis=1)
 
-    def to_networkx(self) -> networkx.DiGraph[str]:
-        """A star graph: an edge from the subject to each state, with ``hops``, ``cost`` and ``primitives``."""
-        import networkx
-
-        graph: networkx.DiGraph[str] = networkx.DiGraph()
-        graph.add_node(self.subject)
-        for row in self.reached.itertuples(index=False):
-            graph.add_edge(self.subject, str(row.place), hops=row.hops, cost=row.cost, primitives=row.primitives)
-        return graph
-
     @property
     def cluster_admin(self) -> bool:
         """True if full control of the cluster is among them."""
         return bool((self.reached["kind"] == states.EVERYTHING).any())
-
-    def identities(self) -> pd.DataFrame:
-        """The users, groups and service accounts that can be taken over."""
-        return self.reached[self.reached["kind"].isin([USER, GROUP, SERVICE_ACCOUNT])].reset_index(drop=True)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """The blast radius as bars by kind and hops, in a figure of its own unless axes are given."""
@@ -144,4 +128,4 @@ def blast_radius(
         if place not in rows or (hops, path.cost) < rows[place][4:6]:
             rows[place] = (str(place), place.kind, place.name, place.namespace, hops, path.cost, path.primitives)
     nearest = sorted(rows.values(), key=lambda row: (row[4], row[1], row[0]))
-    return BlastRadius(str(start), table(nearest, REACH_COLUMNS), graph)
+    return BlastRadius(str(start), table(nearest, REACH_COLUMNS))
