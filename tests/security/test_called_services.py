@@ -25,27 +25,22 @@ from simkit.meta.message import Credentials, Request
 from tests.releases import BASE
 from tests.security.places import places, put
 
-MANY = b"," + b",".join([b"1"] * 60_000)
-"""Values with which an answer takes the way of long ones."""
 ODD: tuple[Any, ...] = (None, 0, -1, 1.5, 2**63, 10**30, True, "", "x", "\0\r\n", "\u202e", [], [None], {}, {"a": None})
 
 
-@pytest.mark.parametrize("more", [b"", MANY], ids=["short", "long"])
 @pytest.mark.parametrize("text", [b"9" * 5000, b"-" + b"9" * 5000, b"1e999", b'"\\ud800"', b'{"\\udfff":1}', b"NaN"])
-def test_what_cannot_be_written_again_is_no_answer(text: bytes, more: bytes) -> None:
-    """Long answers took half a pair of surrogates and whole numbers of any size, which no store can write."""
+def test_what_cannot_be_written_again_is_no_answer(text: bytes) -> None:
+    """Half a pair of surrogates, and numbers that no store can write."""
     with pytest.raises(json.JSONDecodeError):
-        parse_answer(b"[" + text + more + b"]")
+        parse_answer(b"[" + text + b"]")
 
 
-@pytest.mark.parametrize("more", [b"", MANY], ids=["short", "long"])
 @pytest.mark.parametrize(
     "text", [b"9" * 40, b"-9223372036854775808", b"18446744073709551615", b'"\\ud83d\\ude00"', b"-0"]
 )
-def test_what_is_read_can_be_written(text: bytes, more: bytes) -> None:
-    """Both ways read the same."""
-    found = parse_answer(b"[" + text + more + b"]")[0]
-    assert found == parse_answer(b"[" + text + b"]")[0]
+def test_what_is_read_can_be_written(text: bytes) -> None:
+    """Numbers of more than 64 bits are floats."""
+    found = parse_answer(b"[" + text + b"]")[0]
     assert orjson.loads(orjson.dumps(found)) == found
 
 
