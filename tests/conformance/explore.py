@@ -140,16 +140,20 @@ class Explorer:
         return found
 
 
+def without_moments(text: bytes) -> bytes:
+    """A text with markers in place of revisions, generated names, assigned addresses and the like."""
+    for pattern, marker in _MOMENTARY:
+        text = pattern.sub(marker, text)
+    return text
+
+
 def _answered(server: Server, normalize: Normalizer, variables: dict[str, str], step: Step) -> Mapping[str, Any]:
     body = step.get("body")
     if body is not None and not isinstance(body, str):  # without spaces, which objects of any kind would keep
         step = {**step, "body": json.dumps(body, separators=(",", ":"))}
     answer: Answer = asked(server, step, variables)
     variables.update(saved(step, parsed_body(answer.body)))
-    plain = answer.body
-    for pattern, marker in _MOMENTARY:
-        plain = pattern.sub(marker, plain)
-    body = _without_ages(parsed_body(plain))
+    body = _without_ages(parsed_body(without_moments(answer.body)))
     return compared_parts({**step, "ignore": step.get("ignore", ())}, answer, _sorted(body), normalize)
 
 
