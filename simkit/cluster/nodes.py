@@ -13,6 +13,7 @@ from simkit.client.resources import NODES, PODS
 from simkit.cluster.extensions import performing
 from simkit.language.yaml.complaints import BrokenText
 from simkit.language.yaml.decode import decode
+from simkit.logic.rbac.settled import settled_rbac
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.domain import SYSTEM_NAMESPACE, api_group, label
 from simkit.meta.errors import SimkitError
@@ -20,6 +21,7 @@ from simkit.meta.identity import administrator
 from simkit.meta.message import Request
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, name_of
+from simkit.seams.storage import ABSENT
 from simkit.simulation.kubelet.behaviour import Behaviour
 from simkit.simulation.kubelet.container_runtime import REFERENCES
 from simkit.simulation.kubelet.image_pulls import NOT_FOUND
@@ -202,13 +204,17 @@ def _named(names: Iterable[str]) -> str:
 def rehearsal_of(origin: ControlPlane, settings: Mapping[str, str]) -> ControlPlane:
     """A fork in which all nodes are simulated, on a clock of its own, with settings for all pods.
 
-    What a dump did not capture is taken for empty; nothing is deleted because an owner is missing.
+    What a dump did not capture is taken for empty; nothing is deleted because an owner is missing. Default roles and
+    bindings that the dump lacks are there, without which scheduler and controllers could not act.
     """
     options, captured = origin.options, origin.captured
     if captured is not None:
         told = True if options.allow_privileged is None else options.allow_privileged
         options = replace(options, allow_privileged=told, controllers=(*options.controllers, f"-{_COLLECTOR}"))
     made = origin.fork(options, clock=SimulatedClock(origin.clock.now()), whole=True)
+    for key, obj in settled_rbac(made.everything()).items() if captured is not None else ():
+        if made.store.get(key) is None:
+            made.store.put(key, obj, expect=ABSENT)
     simulation = simulation_of(made, events=False)  # nobody reads what kubelets record in a rehearsal
     adopt_nodes(made, ())
     if captured is not None:

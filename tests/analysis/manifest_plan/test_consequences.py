@@ -189,3 +189,15 @@ def test_dumps_without_what_a_plan_needs() -> None:
     made = plan(dumped, [binding("b", "cluster-admin", "user:eve"), custom, old])
     assert [one.action for one in made.objects] == ["create", "not tried", "refused"]
     assert any("paths were not judged" in note for note in made.notes)
+
+
+def test_a_dump_without_default_roles() -> None:
+    """The scheduler of a plan works though the dump lacks the roles with which every server starts."""
+    meta = {"name": "n"}
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": meta, "status": {"allocatable": {"cpu": "1", "pods": "9"}}}
+    place = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop", "uid": "1"}}
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default", "namespace": "shop"}}
+    container = {"name": "main", "image": "web", "resources": {"requests": {"cpu": "5"}}}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": {"containers": [container]}}
+    found = simkit.load([node, place, account], captured=["*"]).plan(pod, namespace="shop")
+    assert [row.what for row in found.of("pods")] == ["Pod shop/a: 1 pod"]
