@@ -105,7 +105,8 @@ class ControlPlane:
         dumped: Authorization | None = None,
         origin: ControlPlane | None = None,
     ) -> None:
-        self.dumped = dumped if dumped is None or options.authorization_mode is None else replace(dumped, modes=())
+        told = dumped if dumped is None or options.authorization_mode is None else replace(dumped, modes=())
+        self.dumped = told if origin is None else origin.dumped
         self.options, self.store, self.captured = apply_authorization(with_modes(options, dumped)), store, captured
         self.rested, self.calls, self.forked = rested, calls, origin is not None
         self.loaded = origin.loaded if origin is not None else store.revision if rested else Revision(0)
@@ -133,7 +134,6 @@ class ControlPlane:
         options = replace(options or self.options, clock=clock)
         captured = None if whole else self.captured
         made = ControlPlane(options, store, captured=captured, calls=False, origin=self)
-        made.dumped = self.dumped
         if captured is not self.captured:  # the snapshot that analyses know has other resources
             made.latest = None
         return made

@@ -197,6 +197,7 @@ def _plugins(server: ControlPlane) -> list[Plugin]:
         server.everything,
         read_settings(settings) if settings is not None else {},
         (options.default_not_ready_toleration_seconds, options.default_unreachable_toleration_seconds),
+        server.dumped.provider if server.dumped is not None else "",
     )
     on, off = options.enable_admission_plugins, options.disable_admission_plugins
     return plugins(needs, options.release, server.gates, on, off, options.admission_plugins)

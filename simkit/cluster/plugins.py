@@ -32,6 +32,7 @@ from simkit.engine.admission.pod_security import Exemptions, PodSecurity
 from simkit.engine.admission.pod_security_policy import PodSecurityPolicy, SecurityContextDeny
 from simkit.engine.admission.policies import MutatingAdmissionPolicy, ValidatingAdmissionPolicy
 from simkit.engine.admission.resource_quota import Charge, LimitedResource, ResourceQuota
+from simkit.engine.admission.security_context_constraints import SecurityContextConstraint
 from simkit.engine.admission.service_account import ServiceAccount
 from simkit.engine.admission.signers import (
     CertificateApproval,
@@ -63,6 +64,7 @@ from simkit.engine.admission.webhook import MutatingAdmissionWebhook, Restore, V
 from simkit.engine.admission.webhook_calls import WebhookClient
 from simkit.language.yaml.complaints import BrokenText
 from simkit.language.yaml.small_files import value_of_bytes
+from simkit.logic.podsecurity.constraints import OPENSHIFT
 from simkit.logic.podsecurity.policy import PREFIX, Policy, policy_of
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import Clock, NameSource
@@ -99,6 +101,8 @@ class PluginInitializer:
     """The settings of plugins in a file, by name."""
     toleration_seconds: tuple[int, int] = SECONDS
     """Seconds for which pods stay on nodes that are not ready, and on unreachable ones."""
+    provider: str = ""
+    """The provider whose cluster it is, where a dump shows it."""
 
     def of(self, name: str) -> Settings:
         """The settings of a plugin."""
@@ -194,6 +198,9 @@ PLUGINS: Final = PartRegistry[Maker](
         "PodGroupWorkloadExists": lambda initializer: PodGroupWorkloadExists(initializer.store),
         "NodeDeclaredFeatureValidator": lambda initializer: NodeDeclaredFeatureValidator(initializer.store),
         "PodResizeValidator": lambda initializer: PodResizeValidator(initializer.store),
+        "SecurityContextConstraint": lambda initializer: SecurityContextConstraint(
+            initializer.store, initializer.authorizer
+        ),
         "MutatingAdmissionPolicy": _mutating_policies,
         "MutatingAdmissionWebhook": _mutating_webhooks,
         "ValidatingAdmissionPolicy": lambda initializer: ValidatingAdmissionPolicy(
@@ -207,6 +214,9 @@ PLUGINS: Final = PartRegistry[Maker](
 """The constructors of plugins, in the order of their calls."""
 
 
+PLUGINS_OF_PROVIDERS: Final[Mapping[str, Sequence[str]]] = {OPENSHIFT: ("SecurityContextConstraint",)}
+"""The plugins that the API servers of a provider have besides those of kube-apiserver."""
+_OF_PROVIDERS: Final = frozenset(name for names in PLUGINS_OF_PROVIDERS.values() for name in names)
 _UNEVALUATED: Final = "PodSecurityPolicy"
 """The plugin that only warns of objects which it would evaluate."""
 _SEE_THE_RESULT: Final = (
@@ -250,7 +260,8 @@ def plugins(
     if both:
         raise SimkitError(f"{', '.join(both)}: in --enable-admission-plugins and --disable-admission-plugins")
     warning = [_UNEVALUATED] if _UNEVALUATED in plugins_of(release) else []
-    on = {*on_by_default(release, gates), *warning, *enable, *known.given} - {*disable}
+    own = PLUGINS_OF_PROVIDERS.get(initializer.provider, ())
+    on = {*on_by_default(release, gates), *warning, *own, *enable, *known.given} - {*disable}
     others = [name for name in dict.fromkeys((*known.given, *enable)) if name not in PLUGINS.ours]
     early = [name for name in PLUGINS.ours if name not in _SEE_THE_RESULT]
     made = {name: known[name](initializer) for name in (*early, *others, *_SEE_THE_RESULT) if name in on}
@@ -271,7 +282,7 @@ def _check(flag: str, name: str, release: str, registry: PartRegistry[Maker]) ->
         raise SimkitError(f'--{flag}-admission-plugins: plugin "{name}" is not simulated: {why}')
     if name in known and (name in PLUGINS.ours or flag == "disable"):
         return
-    if name not in known and name not in PLUGINS.ours and name in registry:
+    if name not in known and (name not in PLUGINS.ours or name in _OF_PROVIDERS) and name in registry:
         return
     if name in known:
         raise SimkitError(f'--{flag}-admission-plugins: plugin "{name}" is known, but simkit does not have it')

@@ -10,6 +10,13 @@ from simkit.meta.names import GroupResource
 
 NOT_HELD: Final = "PodSecurityPolicies are not evaluated, and are assumed to admit this"
 """The warning to a client whose pod was not held to the policies of releases up to 1.24."""
+NO_CONSTRAINTS: Final = "SecurityContextConstraints were not captured, and are assumed to admit this"
+"""The warning to a client whose pod was not held to the constraints of OpenShift."""
+UNEVALUATED: Final = {
+    NOT_HELD: "PodSecurityPolicies were not evaluated",
+    NO_CONSTRAINTS: "SecurityContextConstraints are not in the dump, and were not evaluated",
+}
+"""What answers with such a warning did not look at, in words."""
 _UNCALLED: Final = "this admission webhook was not called, and is assumed to admit the request: "
 
 
@@ -24,8 +31,8 @@ def name_of_uncalled(warning: str) -> str:
 
 
 def assumed_answers(warnings: Iterable[str]) -> str:
-    """Those of the warnings of an answer that tell of webhooks and policies which were not asked."""
-    return "; ".join(warning for warning in warnings if warning == NOT_HELD or warning.startswith(_UNCALLED))
+    """Those of the warnings of an answer that tell of webhooks, policies and constraints which were not asked."""
+    return "; ".join(warning for warning in warnings if warning in UNEVALUATED or warning.startswith(_UNCALLED))
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ from simkit.meta.names import Key
 from simkit.meta.objects import Object
 from simkit.schema.lifecycle import lifecycle_of
 from simkit.schema.releases import minor_of
-from simkit.seams.caveats import NOT_HELD, assumed_answers, name_of_uncalled
+from simkit.seams.caveats import UNEVALUATED, assumed_answers, name_of_uncalled
 from simkit.seams.snapshot import Sandbox, Snapshot
 from simkit.snapshot.dump import Dump
 from simkit.snapshot.filenames import KUSTOMIZATION
@@ -305,12 +305,12 @@ def _short(message: str) -> str:
 
 def _uncalled(touched: Sequence[ObjectChange]) -> Iterator[str]:
     """Notes on the webhooks and policies that kube-apiserver would have asked, if there are any."""
-    unheld = [one for one in touched if NOT_HELD in one.warnings]
-    if unheld:
-        objects = counted(len(unheld), "object")
-        yield f"PodSecurityPolicies were not evaluated for {objects}, and may refuse or change them."
-    asked = [one for one in touched if assumed_answers(set(one.warnings) - {NOT_HELD})]
-    texts = {text for one in asked for text in one.warnings if text != NOT_HELD and assumed_answers([text])}
+    for warning, words in UNEVALUATED.items():
+        unheld = [one for one in touched if warning in one.warnings]
+        if unheld:
+            yield f"{words} for {counted(len(unheld), 'object')}, and may refuse or change them."
+    asked = [one for one in touched if assumed_answers(set(one.warnings) - UNEVALUATED.keys())]
+    texts = {text for one in asked for text in one.warnings if text not in UNEVALUATED and assumed_answers([text])}
     names = sorted(map(name_of_uncalled, texts))
     if names:
         told = f"{', '.join(names[:_SHOWN_WEBHOOKS])}{' and more' if len(names) > _SHOWN_WEBHOOKS else ''}"

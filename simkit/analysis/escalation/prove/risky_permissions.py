@@ -23,7 +23,7 @@ from simkit.analysis.escalation.find.states import PODS, AttackState, subject_st
 from simkit.analysis.escalation.prove.proving_fork import NotExecutable
 from simkit.analysis.escalation.prove.required_requests import example_of
 from simkit.analysis.escalation.prove.session import certificate_request
-from simkit.analysis.escalation.prove.variables import body_of, fill, resource_of, workload
+from simkit.analysis.escalation.prove.variables import SOME_USER, body_of, fill, resource_of, workload
 from simkit.analysis.escalation.table.primitive import Primitive, primitives
 from simkit.analysis.escalation.table.requirement import Permission
 from simkit.analysis.escalation.table.severity import Severity, worst
@@ -85,7 +85,7 @@ def _words(match: VariantMatch) -> dict[str, Any]:
         values[label] = (match.names(label) or (LENT,))[0]
     masks = [name.removeprefix(NODE_PREFIX) for name in match.names("user") or () if name.startswith(NODE_PREFIX)]
     values["node"] = next(iter(masks), values["node"])
-    values["some_account"] = values["account"]
+    values["some_account"], values["some_user"] = values["account"], SOME_USER
     values["certificate_request"] = certificate_request("somebody")
     return values
 

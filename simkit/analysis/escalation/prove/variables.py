@@ -22,8 +22,17 @@ from simkit.analysis.escalation.prove.session import (
 )
 from simkit.analysis.escalation.table.primitive import primitives, requirements_of
 from simkit.analysis.escalation.table.requirement import Permission
-from simkit.analysis.rbac.objects import PODS, subject_entry
+from simkit.analysis.rbac.index import chain_of
+from simkit.analysis.rbac.objects import NAMESPACES, PODS, subject_entry
 from simkit.analysis.rbac.subject import identity_of
+from simkit.logic.podsecurity.constraints import (
+    CONSTRAINTS,
+    OPENSHIFT,
+    account_identity,
+    first_user,
+    laxity,
+    may_use,
+)
 from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP, SERVICE_ACCOUNT, USER, Subject
 from simkit.meta.domain import label
 from simkit.meta.objects import Object, at, name_of
@@ -106,7 +115,8 @@ def resource_of(catalogue: Catalogue, permission: Permission) -> Resource | None
 
 
 TOKEN_FILE: Final = f"/var/run/secrets/{label('serviceaccount')}/token"
-_SOME_USER: Final = 65532
+SOME_USER: Final = 65532
+"""The user of containers that are not run as root."""
 
 
 def debugger(pod: Object) -> dict[str, Any]:
@@ -119,7 +129,7 @@ def debugger(pod: Object) -> dict[str, Any]:
     """
     first = at(pod, "spec", "containers", 0) or {}
     mounts = [one for one in first.get("volumeMounts") or () if TOKEN_FILE.startswith(f"{one.get('mountPath')}/")]
-    user = at(first, "securityContext", "runAsUser") or at(pod, "spec", "securityContext", "runAsUser") or _SOME_USER
+    user = at(first, "securityContext", "runAsUser") or at(pod, "spec", "securityContext", "runAsUser") or SOME_USER
     return {
         "image": "registry.example/tools:1",
         "command": ["sh", "-c", f"cat {TOKEN_FILE}; sleep 86400"],
@@ -148,6 +158,8 @@ class StepVariables:
         self._sandbox = sandbox
         self.facts: ClusterFacts = graph_of(sandbox.before).facts
         self.catalogue = catalogue_of(sandbox.before)
+        snapshot = sandbox.before
+        self._constrained = snapshot.authorization.provider == OPENSHIFT and CONSTRAINTS in snapshot.captured()
         self.inside: dict[str, str] = {}
         """The pod or node that the attacker has entered."""
 
@@ -159,7 +171,7 @@ class StepVariables:
         values.update(fill(step.variant.variables, values))
         namespace = values["namespace"]
         values.setdefault("account", "default")
-        values["some_account"] = self._some_account(namespace)
+        values["some_account"], values["some_user"] = self._some_account(namespace), self._some_user(namespace)
         values.setdefault("node", next(iter(self.facts.nodes), ""))
         values.setdefault("secret", next(iter(self.facts.secrets.get(namespace, ())), ""))
         if not values["secret"] and step.primitive.needs_secret:
@@ -187,9 +199,25 @@ class StepVariables:
         return next(iter(places), None) or next(iter(self.facts.enforced), "default")
 
     def _some_account(self, namespace: str) -> str:
-        """An existing account, the default one if possible."""
+        """An existing account: where constraints decide on pods, that with the least restrictive one; else the default.
+
+        An attacker who may create pods chooses the account of each.
+        """
         names = [one.name for one in self.facts.accounts.get(namespace, ())]
+        snapshot = self._sandbox.before
+        if self._constrained:
+            authorize = chain_of(snapshot).authorize
+            for constraint in sorted(snapshot.scan(CONSTRAINTS), key=laxity, reverse=True):
+                for name in names:
+                    if may_use(authorize, account_identity(namespace, name), namespace, constraint):
+                        return name
         return "default" if "default" in names or not names else names[0]
+
+    def _some_user(self, namespace: str) -> int:
+        """A user for containers that are not run as root: where constraints decide on pods, one of the namespace's."""
+        if not self._constrained:
+            return SOME_USER
+        return first_user(self.facts.get(NAMESPACES, namespace) or {})
 
     def _pod(self, namespace: str, name: str) -> Object | None:
         snapshot = self._sandbox.snapshot()
