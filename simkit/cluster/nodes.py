@@ -13,7 +13,7 @@ from simkit.client.resources import NODES, PODS
 from simkit.cluster.extensions import performing
 from simkit.language.yaml.complaints import BrokenText
 from simkit.language.yaml.decode import decode
-from simkit.logic.rbac.settled import settled_rbac
+from simkit.logic.rbac.defaults import settled_rbac
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.domain import SYSTEM_NAMESPACE, api_group, label
 from simkit.meta.errors import SimkitError
