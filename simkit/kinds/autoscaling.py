@@ -130,7 +130,10 @@ def _validate_metric(behaviour: ServedBehaviour, path: str, metric: Object) -> I
     if expected is None:
         yield unsupported(f"{path}.type", kind, TYPES)
     elif expected not in present:
-        yield required(f"{path}.{expected}", "must populate information for the given metric source")
+        text = "must populate information for the given metric source"
+        if kind == "ContainerResource" and not behaviour.applies("metrics-of-containers"):
+            text += " (only allowed when HPAContainerMetrics feature is enabled)"
+        yield required(f"{path}.{expected}", text)
     if len(present) != 1:
         for field in sorted(set(present) - {expected}):
             yield forbidden_field(f"{path}.{field}", "must populate the given metric source only")
@@ -257,7 +260,8 @@ def _metric(behaviour: ServedBehaviour, metric: Object, status: Object) -> str:
     target, now = at(metric, field, "target") or {}, at(status, field, "current") or {}
     absent = UNKNOWN if at(status, field) is None else _NIL
     if kind in ("Resource", "ContainerResource"):
-        return f"{at(metric, field, 'name') or ''}: {_resource(target, now, absent)}"
+        named = f"{at(metric, field, 'name') or ''}: " if behaviour.applies("resources-of-autoscalers-named") else ""
+        return f"{named}{_resource(target, now, absent)}"
     if kind == "Pods":
         return f"{now.get('averageValue') or absent}/{target.get('averageValue') or _NIL}"
     if kind not in ("Object", "External"):

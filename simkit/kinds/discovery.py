@@ -155,7 +155,7 @@ def _port(port: Object) -> str:
 
 def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[str]:
     """The warnings about a type of addresses that goes, and about addresses that no controller has written."""
-    if old is None and obj.get("addressType") == "FQDN":
+    if old is None and obj.get("addressType") == "FQDN" and behaviour.applies("slices-of-names-warned"):
         yield "spec.addressType: FQDN endpoints are deprecated"
     if behaviour.applies("addresses-warned-about") and labels_of(obj).get(_MANAGED_BY) not in _CONTROLLERS:
         for place, endpoint in enumerate(obj.get("endpoints") or ()):

@@ -33,6 +33,8 @@ def _validate_tolerations(behaviour: ServedBehaviour, path: str, tolerations: Se
 
 
 def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[str]:
+    if not behaviour.applies("node-labels-of-classes-warned"):
+        return ()
     keys = at(obj, "scheduling", "nodeSelector") or ()
     return [f"scheduling.nodeSelector: {deprecation(behaviour, key)}" for key in keys if deprecation(behaviour, key)]
 

@@ -223,6 +223,8 @@ def _csi_storage_capacity_shown(topology: Object | None) -> Shown | Written | No
 
 
 def _csi_storage_capacity_warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[str]:
+    if not behaviour.applies("node-labels-of-classes-warned"):
+        return ()
     return list(selector_warnings(behaviour, "nodeTopology", obj.get("nodeTopology") or {}))
 
 
@@ -253,6 +255,8 @@ def _default_storage_class(behaviour: ServedBehaviour, draft: Draft) -> None:
 
 
 def _storage_class_warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[str]:
+    if not behaviour.applies("node-labels-of-classes-warned"):
+        return ()
     return [
         f"allowedTopologies[{index}].matchLabelExpressions[{number}].key: {text}"
         for index, term in enumerate(obj.get("allowedTopologies") or ())

@@ -45,10 +45,45 @@ def warned(response: Response) -> list[str]:
 
 
 @pytest.mark.parametrize(
+    ("volume", "texts"),
+    [
+        (
+            "glusterfs",
+            {
+                "1.24": "",
+                "1.26": "deprecated in v1.25, this feature will be removed soon after in a subsequent release",
+                "1.27": "deprecated in v1.25, non-functional in v1.26+",
+            },
+        ),
+        ("cephfs", {"1.27": "", "1.28": "deprecated in v1.28, non-functional in v1.31+"}),
+        (
+            "quobyte",
+            {
+                "1.21": "",
+                "1.26": "deprecated in v1.22, support removal is planned in v1.26",
+                "1.27": "deprecated in v1.22, non-functional in v1.25+",
+            },
+        ),
+    ],
+)
+def test_warnings_of_volumes(volume: str, texts: dict[str, str]) -> None:
+    """What is said of removed types of volumes changed with the plans."""
+    sources: dict[str, dict[str, Any]] = {
+        "glusterfs": {"endpoints": "e", "path": "p"},
+        "cephfs": {"monitors": ["m"]},
+        "quobyte": {"registry": "r:1", "volume": "v"},
+    }
+    for release, text in texts.items():
+        answer = pod(release, volumes=[{"name": "v", volume: sources[volume]}])
+        assert warned(answer) == ([f'"spec.volumes[0].{volume}: {text}"'] if text else []), release
+
+
+@pytest.mark.parametrize(
     ("release", "text"),
     [
         ("1.21", ""),
         ("1.23", 'spec.containers[0].env[1].name: duplicate name \\"A\\"'),
+        ("1.28", 'spec.containers[0].env[1]: hides previous definition of \\"A\\"'),
         (
             "1.30",
             'spec.containers[0].env[1]: hides previous definition of \\"A\\", which may be dropped when using apply',
@@ -129,6 +164,23 @@ def test_values_of_selectors(release: str, checked: bool) -> None:
     where = "aggregationRule.clusterRoleSelectors[0]"
     assert (f"{where}.matchExpressions[0].values[0]" in fields) == checked
     assert where in fields
+
+
+@pytest.mark.parametrize(
+    ("release", "message"),
+    [
+        ("1.29", 'Invalid value: []string{"..", "10.0.0.0/24"}: must be valid CIDR'),
+        ("1.30", 'Invalid value: "..": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)'),
+    ],
+)
+def test_ranges_of_nodes(release: str, message: str) -> None:
+    """All ranges were shown for each that is wrong."""
+    answer = created(release, "/api/v1/nodes", "v1", "Node", spec={"podCIDR": "..", "podCIDRs": ["..", "10.0.0.0/24"]})
+    assert json.loads(answer.body)["details"]["causes"][0] == {
+        "reason": "FieldValueInvalid",
+        "message": message,
+        "field": "spec.podCIDRs[0]",
+    }
 
 
 @pytest.mark.parametrize(

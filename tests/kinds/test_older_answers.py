@@ -69,7 +69,7 @@ def test_new_jobs_at_1_25() -> None:
 
 
 def test_tables_of_autoscalers_and_cron_jobs() -> None:
-    """They show the resource of a target and, since 1.30, time zones."""
+    """Since 1.30 they show the resource of a target, and time zones."""
     media = "application/json;as=Table;v=v1;g=meta.k8s.io"
     spec = {"scaleTargetRef": {"kind": "Deployment", "name": "d", "apiVersion": "apps/v1"}, "maxReplicas": 2}
     scaler = {
@@ -78,10 +78,10 @@ def test_tables_of_autoscalers_and_cron_jobs() -> None:
         "metadata": {"name": "h"},
         "spec": spec,
     }
-    for release, columns in (("1.29", 9), ("1.30", 10)):
+    for release, target, columns in (("1.29", "<unknown>/80%", 9), ("1.30", "cpu: <unknown>/80%", 10)):
         path = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers"
         answer_at(release, "POST", path, scaler)
-        assert answer_at(release, "GET", f"{path}/h", Accept=media)["rows"][0]["cells"][2] == "cpu: <unknown>/80%"
+        assert answer_at(release, "GET", f"{path}/h", Accept=media)["rows"][0]["cells"][2] == target
         path = "/apis/batch/v1/namespaces/default/cronjobs"
         answer_at(release, "POST", path, cron_job_with())
         table = answer_at(release, "GET", f"{path}/c", Accept=media)

@@ -16,6 +16,7 @@ from tests.kinds.older_releases import (
     cluster_at,
     container_with,
     ingress_of_class,
+    owned,
     pod_with,
     policy_about,
     service_with,
@@ -72,10 +73,22 @@ _MERGE: Final = "application/merge-patch+json"
         ),
         (29, policy_about("x"), "not a valid CIDR", "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"),
         (
+            25,
+            claim_with(dataSourceRef={"kind": "ConfigMap", "name": "a"}),
+            'spec.dataSourceRef: Invalid value: "ConfigMap"',
+            "must be 'PersistentVolumeClaim' when referencing the default apiGroup",
+        ),
+        (
             26,
             claim_with(accessModes=["Other"]),
             'supported values: "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce"',
             'supported values: "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"',
+        ),
+        (
+            28,
+            service_with(externalTrafficPolicy="Local"),
+            "may only be set when `type` is 'NodePort' or 'LoadBalancer'",
+            "may only be set for externally-accessible services",
         ),
         (26, ingress_of_class("a"), "can not be set when the class field is also set", ""),
         (
@@ -84,6 +97,7 @@ _MERGE: Final = "application/merge-patch+json"
             "can not be set when the class field is also set",
             "must match `ingressClassName` when both are specified",
         ),
+        (25, owned(), 'Found "true" in references for a and b', 'Found "true" in references for Pod/a and Pod/b'),
     ],
 )
 def test_rules_of_new_objects(last: int, obj: dict[str, Any], before: str, after: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Final
 import pytest
 
 from simkit.meta.message import Request
-from tests.kinds.older_releases import cluster_at, cron_job_with, ingress_of_class
+from tests.kinds.older_releases import NAMESPACE, claim_with, cluster_at, cron_job_with, ingress_of_class, service_with
 
 
 def _warnings(release: str, path: str, obj: dict[str, Any]) -> list[str]:
@@ -26,6 +26,9 @@ def _volume(**spec: Any) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": metadata, "spec": whole}
 
 
+_TOPOLOGY: Final = [{"matchLabelExpressions": [{"key": "beta.kubernetes.io/os", "values": ["linux"]}]}]
+
+
 @pytest.mark.parametrize(
     ("first", "path", "obj"),
     [
@@ -34,7 +37,21 @@ def _volume(**spec: Any) -> dict[str, Any]:
             "/apis/networking.k8s.io/v1/namespaces/default/ingresses",
             {**ingress_of_class("a"), "spec": {"rules": [{}]}},
         ),
+        (27, f"{NAMESPACE}/services", service_with(type="LoadBalancer", loadBalancerIP="010.0.0.1")),
+        (28, f"{NAMESPACE}/services", service_with(externalName="a.example")),
+        (26, f"{NAMESPACE}/persistentvolumeclaims", claim_with(resources={"requests": {"storage": "1500m"}})),
         (28, "/api/v1/persistentvolumes", _volume()),
+        (
+            25,
+            "/apis/storage.k8s.io/v1/storageclasses",
+            {"metadata": {"name": "c"}, "provisioner": "p", "allowedTopologies": _TOPOLOGY},
+        ),
+        (
+            25,
+            "/apis/node.k8s.io/v1/runtimeclasses",
+            {"metadata": {"name": "c"}, "handler": "h", "scheduling": {"nodeSelector": {"beta.kubernetes.io/os": "a"}}},
+        ),
+        (27, "/api/v1/nodes", {"metadata": {"name": "n"}, "spec": {"externalID": "e"}}),
     ],
 )
 def test_warnings_begin_with_a_release(first: int, path: str, obj: dict[str, Any]) -> None:
@@ -46,6 +63,12 @@ def test_warnings_begin_with_a_release(first: int, path: str, obj: dict[str, Any
 def test_an_ingress_that_names_its_class_twice_is_not_warned_of() -> None:
     """Only who does not know the field is told about it."""
     assert _warnings("1.30", "/apis/networking.k8s.io/v1/namespaces/default/ingresses", ingress_of_class("a")) == []
+
+
+def test_volumes_that_are_recycled_are_warned_of_since_1_30() -> None:
+    """Beside the warning of the annotation."""
+    volume = _volume(persistentVolumeReclaimPolicy="Recycle")
+    assert [len(_warnings(release, "/api/v1/persistentvolumes", volume)) for release in ("1.29", "1.30")] == [1, 2]
 
 
 def test_zones_in_schedules() -> None:

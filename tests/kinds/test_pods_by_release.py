@@ -162,9 +162,9 @@ def test_an_empty_restart_policy_of_an_ephemeral_container() -> None:
     assert fields == ["[0].restartPolicy", ""]
 
 
-@pytest.mark.parametrize(("release", "word"), [("1.35", "feature gate is disabled")])
+@pytest.mark.parametrize(("release", "word"), [("1.34", "cannot be resized"), ("1.35", "feature gate is disabled")])
 def test_pods_with_resources_of_their_own_are_not_resized(release: str, word: str) -> None:
-    """The refusal names the feature."""
+    """The refusal names the feature since 1.35."""
     cluster, whole = simkit.Cluster(release=release), {"requests": {"cpu": "2"}, "limits": {"cpu": "2"}}
     sent(cluster, "POST", f"{CORE}/pods", named({**PLAIN, "resources": whole}))
     assert causes(sent(cluster, "PATCH", f"{CORE}/pods/x/resize", {"spec": {}}))[0][1].endswith(word)

@@ -110,11 +110,12 @@ def test_addresses_that_others_read_differently_are_warned_about(release: str, c
     assert [sum("non-standard" in text for text in warned(each)) for each in made] == [count] * 3
 
 
-def test_slices_of_names_are_warned_about() -> None:
-    """When they are made."""
+@pytest.mark.parametrize(("release", "warnings"), [("1.26", 0), ("1.27", 1)])
+def test_slices_of_names_are_warned_about(release: str, warnings: int) -> None:
+    """Since 1.27, when they are made."""
     path = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
     body = {"metadata": {"name": "x"}, "addressType": "FQDN", "endpoints": [{"addresses": ["a.b"]}]}
-    assert len(warned(sent(simkit.Cluster(), "POST", path, body))) == 1
+    assert len(warned(sent(simkit.Cluster(release=release), "POST", path, body))) == warnings
 
 
 @pytest.mark.parametrize(("release", "kept"), [("1.33", True), ("1.35", True), ("1.36", False)])

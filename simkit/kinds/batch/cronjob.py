@@ -143,7 +143,7 @@ def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> It
         job = at(obj, "spec", "jobTemplate", "spec") or {}
         yield from many_warnings(behaviour, _IN_JOB, job)
         yield from pod_warnings(behaviour, f"{_IN_JOB}.template", job.get("template") or {})
-    if "TZ" in (at(obj, "spec", "schedule") or ""):
+    if "TZ" in (at(obj, "spec", "schedule") or "") and behaviour.applies("pods-warned-of"):
         if not behaviour.applies("zones-in-schedules-refused"):
             yield _UNOFFICIAL_ZONE
         elif old is not None:

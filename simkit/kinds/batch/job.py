@@ -86,7 +86,7 @@ def _prepare(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> No
     prepare_template(behaviour, spec, at(old, "spec", "template", "spec"))
     if old is None:
         draft["status"] = {}
-        if behaviour.applies("jobs-marked-as-tracked"):
+        if behaviour.applies("jobs-marked-as-tracked") or behaviour.applies("jobs-marked-as-tracked-first"):
             draft["metadata"]["annotations"] = {**annotations_of(draft), _TRACKED: ""}
         if not spec.get("manualSelector"):
             _select_own(behaviour, draft, spec)
@@ -274,7 +274,7 @@ def many_warnings(behaviour: ServedBehaviour, path: str, spec: Object) -> Iterat
     """The warning of jobs that are too large to count reliably."""
     completions, parallelism = spec.get("completions") or 0, spec.get("parallelism") or 0
     many = completions > 100_000 and parallelism > 10_000
-    if spec.get("completionMode") == "Indexed" and many:
+    if spec.get("completionMode") == "Indexed" and many and behaviour.applies("many-completions-warned"):
         yield f"{path}: {_MANY}"
 
 

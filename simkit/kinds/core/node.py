@@ -105,6 +105,7 @@ def _fault(name: str) -> str:
 _ROLES: Final = label("", "node-role")
 _ROLE: Final = label("role")
 _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_CONFIG_GOES: Final = "deprecated in v1.22, support removal is planned in v1.23"
 
 
 def _prepare(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> None:
@@ -190,7 +191,10 @@ def _validate_resource(behaviour: ServedBehaviour, status: Object) -> Iterator[F
 def _validate_range(behaviour: ServedBehaviour, ranges: Sequence[str]) -> Iterator[FieldError]:
     path = "spec.podCIDRs"
     for index, one in enumerate(ranges):
-        yield from validate_cidr(behaviour, f"{path}[{index}]", one)
+        if network(one) is None and not behaviour.applies("node-ranges-told-one-by-one"):
+            yield invalid_value(f"{path}[{index}]", texts(ranges), "must be valid CIDR")
+        else:
+            yield from validate_cidr(behaviour, f"{path}[{index}]", one)
     if len(ranges) < 2:
         return
     found: list[Network] = [each for each in map(network, ranges) if each is not None]
@@ -220,8 +224,9 @@ def _validate_address(addresses: Sequence[Object]) -> Iterator[FieldError]:
 
 def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[str]:
     if at(obj, "spec", "configSource") is not None:
-        yield "spec.configSource: the feature is removed"
-    if at(obj, "spec", "externalID"):
+        text = "the feature is removed" if behaviour.applies("node-config-gone") else _CONFIG_GOES
+        yield f"spec.configSource: {text}"
+    if at(obj, "spec", "externalID") and behaviour.applies("external-ids-warned"):
         yield "spec.externalID: this field is deprecated, and is unused by Kubernetes"
     if behaviour.applies("addresses-warned-about"):
         for index, text in enumerate(at(obj, "spec", "podCIDRs") or ()):

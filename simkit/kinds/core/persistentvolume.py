@@ -136,11 +136,11 @@ def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> It
     spec = obj["spec"]
     if _CLASS in annotations_of(obj) and behaviour.applies("classes-in-annotations-warned"):
         yield f'metadata.annotations[{_CLASS}]: deprecated since v1.8; use "storageClassName" attribute instead'
-    if spec["persistentVolumeReclaimPolicy"] == "Recycle":
+    if spec["persistentVolumeReclaimPolicy"] == "Recycle" and behaviour.applies("recycling-warned"):
         text = "Instead, the recommended approach is to use dynamic provisioning."
         yield f"spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. {text}"
     terms = at(spec, "nodeAffinity", "required", "nodeSelectorTerms") or ()
-    for index, term in enumerate(terms):
+    for index, term in enumerate(terms if behaviour.applies("node-labels-of-classes-warned") else ()):
         yield from expression_warnings(behaviour, f"spec.nodeAffinity.required.nodeSelectorTerms[{index}]", term)
     if behaviour.applies("classes-in-annotations-warned"):
         yield from (f"spec.{name}: {VOLUMES[name]}" for name in _GONE if spec.get(name) is not None)

@@ -118,7 +118,7 @@ def _prepare(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> No
         draft[_SPEC] = with_label_keys(behaviour, draft[_SPEC], labels_of(draft))
         if behaviour.applies("app-armor-fields"):
             bring_together(behaviour, draft)
-        if not behaviour.applies("seccomp-notes-without-effect"):
+        if not behaviour.applies("seccomp-notes-without-effect") and behaviour.applies("seccomp-profiles-in-fields"):
             bring_seccomp_together(draft, noted=behaviour.applies("seccomp-fields-noted"))
     if behaviour.applies("pod-generation"):
         _count(draft, old)

@@ -107,7 +107,12 @@ def _validate_selector(behaviour: ServedBehaviour, spec: Object, hard: Mapping[s
             yield invalid_value(f"{path}.scopeName", scope, "unsupported scope")
         yield from repeat(invalid_value(path, shown, _ELSEWHERE), len(unfit[scope]))
         if scope in _SCOPES and scope != "PriorityClass" and operator != "Exists":
-            yield invalid_value(f"{path}.operator", operator, _MUST_EXIST)
+            text = (
+                _MUST_EXIST.replace("'Exist'", "'Exists'")
+                if behaviour.applies("quota-error-names-exists")
+                else _MUST_EXIST
+            )
+            yield invalid_value(f"{path}.operator", operator, text)
         if operator in ("In", "NotIn"):
             if not values:
                 text = "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"

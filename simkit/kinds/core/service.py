@@ -49,6 +49,8 @@ def _prepare(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> No
 
 def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[str]:
     spec, found = obj["spec"], list[str]()
+    if not behaviour.applies("services-warned-of"):
+        return found
     if _HINTS in annotations_of(obj):
         found.append(f"annotation {_HINTS} is deprecated, please use {_MODE} instead")
     if is_headless(obj) and behaviour.applies("headless-services-warned"):
@@ -66,9 +68,10 @@ def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Se
     found += [text for path, one in balancer for text in ip_warnings(behaviour, path, one)]
     for index, one in enumerate(spec.get("loadBalancerSourceRanges") or ()):
         found += cidr_warnings(behaviour, f"spec.loadBalancerSourceRanges[{index}]", one.strip())
-    if type_of(obj) == EXTERNAL_NAME and spec.get("externalIPs"):
+    unused = behaviour.applies("unused-fields-of-services-warned")
+    if unused and type_of(obj) == EXTERNAL_NAME and spec.get("externalIPs"):
         found.append('spec.externalIPs is ignored when spec.type is "ExternalName"')
-    if type_of(obj) != EXTERNAL_NAME and spec.get("externalName"):
+    if unused and type_of(obj) != EXTERNAL_NAME and spec.get("externalName"):
         found.append('spec.externalName is ignored when spec.type is not "ExternalName"')
     if spec.get("trafficDistribution") == "PreferClose" and behaviour.applies("close-traffic-deprecated"):
         found.append('spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"')

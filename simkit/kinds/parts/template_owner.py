@@ -108,7 +108,7 @@ def validate_nonnegative_fields(path: str, holder: Object, names: Sequence[str])
 def name_warnings(behaviour: ServedBehaviour, obj: Object, use: str = "Pod names and hostnames") -> Iterator[str]:
     """The warning about a name that is no valid host name, if pods derive theirs from it."""
     wrong = dns_label(name_of(obj))
-    if wrong:
+    if wrong and behaviour.applies("names-of-hosts-warned"):
         listed = told(joined(" ", wrong), behaviour)
         yield (
             f"metadata.name: this is used in {use}, which can result in surprising behavior; "

@@ -135,7 +135,8 @@ def _validate_one_value(behaviour: ServedBehaviour, path: str, attribute: Object
     if len(given) > 1:
         yield invalid_value(path, structure("resource.DeviceAttribute", attribute), text)
     elif not given:
-        yield invalid_value(path, "", text)
+        unset = behaviour.applies("device-attributes-without-value-are-invalid")
+        yield invalid_value(path, "", text) if unset else required(path, text)
 
 
 _ATTRIBUTE: Final = table(

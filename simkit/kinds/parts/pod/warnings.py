@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
-from simkit.kinds.parts.pod.profiles import APP_ARMOR, SECCOMP_CONTAINER, SECCOMP_POD
+from simkit.kinds.parts.pod.profiles import APP_ARMOR, SECCOMP_CONTAINER, SECCOMP_POD, as_field
 from simkit.kinds.parts.pod.validation.scheduling import PREFERRED, REQUIRED
 from simkit.kinds.parts.pod.validation.security_context import every_container
 from simkit.kinds.parts.validation.ip import ip_warnings
@@ -110,11 +110,18 @@ VOLUMES: Final = {
 }
 """The warnings about types of volumes."""
 _SHOWN_VOLUMES: Final = {"storageos": "storageOS"}
+_UNTIL_1_26: Final = {
+    **dict.fromkeys(("flocker", "storageos", "quobyte"), "deprecated in v1.22, support removal is planned in v1.26"),
+    "glusterfs": "deprecated in v1.25, this feature will be removed soon after in a subsequent release",
+}
+"""The warnings about types of volumes before they were gone."""
 _BYTES: Final = ("memory", "ephemeral-storage")
 
 
 def pod_warnings(behaviour: ServedBehaviour, path: str, holder: Object) -> Iterator[str]:
     """All warnings about a pod (with an empty path) or a template."""
+    if not behaviour.applies("pods-warned-of"):
+        return
     spec = holder.get("spec") or {}
     at_spec, at_notes = _below(path, "spec"), _below(path, "metadata.annotations")
     yield from _label_warnings(behaviour, at_spec, spec)
@@ -135,7 +142,7 @@ def pod_warnings(behaviour: ServedBehaviour, path: str, holder: Object) -> Itera
     yield from _port_warnings(behaviour, at_spec, spec)
     if behaviour.applies("repeated-port-names-warned"):
         yield from _port_name_warnings(at_spec, spec)
-    if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
+    if (spec.get("terminationGracePeriodSeconds") or 0) < 0 and behaviour.applies("negative-grace-warned"):
         text = "must be >= 0; negative values are invalid and will be treated as 1"
         yield f"{at_spec}.terminationGracePeriodSeconds: {text}"
     yield from _affinity_warnings(behaviour, f"{at_spec}.affinity", spec.get("affinity") or {})
@@ -175,7 +182,7 @@ def _label_warnings(behaviour: ServedBehaviour, path: str, spec: Object) -> Iter
         yield from expression_warnings(behaviour, f"{where}.{REQUIRED}.nodeSelectorTerms[{index}]", term)
     for index, term in enumerate(node.get(PREFERRED) or ()):
         place, preference = f"{where}.{PREFERRED}[{index}].preference", term.get("preference") or {}
-        yield from expression_warnings(behaviour, place, preference)
+        yield from expression_warnings(behaviour, place, preference, check_values=True)
 
 
 def _spread_warnings(behaviour: ServedBehaviour, path: str, spec: Object) -> Iterator[str]:
@@ -183,19 +190,20 @@ def _spread_warnings(behaviour: ServedBehaviour, path: str, spec: Object) -> Ite
         where, key = f"{path}.topologySpreadConstraints[{index}]", one.get("topologyKey") or ""
         if deprecation(behaviour, key):
             yield f"{where}.topologyKey: {key} is {deprecation(behaviour, key)}"
-        if one.get("labelSelector") is None:
+        if one.get("labelSelector") is None and behaviour.applies("null-selectors-of-pods-warned"):
             yield f"{where}.labelSelector: a null labelSelector results in matching no pod"
 
 
 def _volume_warnings(behaviour: ServedBehaviour, path: str, volumes: Sequence[Object]) -> Iterator[str]:
     for index, volume in enumerate(volumes):
         for name, text in VOLUMES.items():
-            if name in volume:
+            if name in volume and _is_deprecated(behaviour, name):
+                text = text if behaviour.applies("removed-volumes-told") else _UNTIL_1_26.get(name, text)
                 disabled = name == "gitRepo" and behaviour.applies("git-repo-volumes-disabled")
                 end = ", and disabled by default in v1.33+" if disabled else ""
                 yield f"{path}[{index}].{_SHOWN_VOLUMES.get(name, name)}: {text}{end}"
         claim = at(volume, "ephemeral", "volumeClaimTemplate", "spec", "resources", "requests", "storage")
-        if claim is not None and parse(claim).nano % NANO:
+        if claim is not None and parse(claim).nano % NANO and behaviour.applies("claims-of-pods-warned"):
             where = f"{path}[{index}].ephemeral.volumeClaimTemplate.spec.resources.requests[storage]"
             yield f"{where}: fractional byte value {quoted(canonical(claim))} is invalid, must be an integer"
     tokens = {path for path, _, _ in _projected(volumes, "serviceAccountToken")}
@@ -206,11 +214,19 @@ def _volume_warnings(behaviour: ServedBehaviour, path: str, volumes: Sequence[Ob
                 yield f"{where}: has duplicated path with ServiceAccountToken {quoted(file)}"
 
 
+def _is_deprecated(behaviour: ServedBehaviour, name: str) -> bool:
+    """True if the release warns of a type of volumes."""
+    if name in ("cephfs", "rbd"):
+        return behaviour.applies("cephfs-and-rbd-deprecated")
+    return name != "glusterfs" or behaviour.applies("glusterfs-deprecated")
+
+
 def _seccomp(behaviour: ServedBehaviour) -> str:
     """The warning about a seccomp profile in an annotation alone."""
     if behaviour.applies("seccomp-notes-without-effect"):
         return 'non-functional in v1.27+; use the "seccompProfile" field instead'
-    return 'deprecated since v1.19, non-functional in a future release; use the "seccompProfile" field instead'
+    end = "a future release" if behaviour.applies("seccomp-notes-last-longer") else "v1.25+"
+    return f'deprecated since v1.19, non-functional in {end}; use the "seccompProfile" field instead'
 
 
 def _projected(volumes: Sequence[Object], name: str) -> Iterator[tuple[str, int, int]]:
@@ -255,6 +271,8 @@ def _profile_warnings(
     if SECCOMP_CONTAINER + name in notes and context.get("seccompProfile") is None:
         yield f"{path}[{SECCOMP_CONTAINER}{name}]: {_seccomp(behaviour)}"
     own, of_pod = context.get("appArmorProfile"), at(spec, "securityContext", "appArmorProfile")
+    if of_pod is not None and behaviour.applies("app-armor-note-compared-with-pod") and APP_ARMOR + name in notes:
+        of_pod = of_pod if of_pod == as_field(notes[APP_ARMOR + name]) else None
     if (
         template
         and APP_ARMOR + name in notes
@@ -281,11 +299,13 @@ def _container_warnings(behaviour: ServedBehaviour, path: str, container: Object
         elif not behaviour.applies("hidden-variables-warned"):
             yield f"{path}.env[{index}].name: duplicate name {quoted(name)}"
         elif variable.get("valueFrom") is not None or value == reference or reference not in value:
-            told = f"hides previous definition of {quoted(name)}, which may be dropped when using apply"
-            yield f"{path}.env[{index}]: {told}"
+            end = ", which may be dropped when using apply" if behaviour.applies("dropped-variables-told") else ""
+            yield f"{path}.env[{index}]: hides previous definition of {quoted(name)}{end}"
 
 
 def _port_warnings(behaviour: ServedBehaviour, path: str, spec: Object) -> Iterator[str]:
+    if not behaviour.applies("ports-warned-of"):
+        return
     known: dict[tuple[Any, Any], list[tuple[str, Object]]] = {}
     for place, container in every_container(path, spec):
         for index, port in enumerate(container.get("ports") or ()):
@@ -318,7 +338,7 @@ def _conflict(port: Object, other: Object) -> str:
 
 def _affinity_warnings(behaviour: ServedBehaviour, path: str, affinity: Object) -> Iterator[str]:
     text = "a null labelSelector results in matching no pod"
-    if not affinity:
+    if not affinity or not behaviour.applies("null-selectors-of-pods-warned"):
         return
     for name in ("podAffinity", "podAntiAffinity"):
         terms = affinity.get(name) or {}

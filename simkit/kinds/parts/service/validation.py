@@ -84,6 +84,7 @@ _NEAREST: Final = ("PreferSameZone", "PreferSameNode")
 _KUBELET: Final = 10250
 _DAY: Final = 86400
 _EXTERNAL_ONLY: Final = "may only be set for externally-accessible services"
+_OUTWARD_ONLY: Final = "may only be set when `type` is 'NodePort' or 'LoadBalancer'"
 _BALANCER_ONLY: Final = "may only be used when `type` is 'LoadBalancer'"
 
 
@@ -282,7 +283,7 @@ def _validate_traffic(behaviour: ServedBehaviour, obj: Object) -> Iterator[Field
     path, policy = "spec.externalTrafficPolicy", spec.get("externalTrafficPolicy") or ""
     if not is_external(obj):
         if policy:
-            text = _EXTERNAL_ONLY
+            text = _EXTERNAL_ONLY if behaviour.applies("external-policies-by-access") else _OUTWARD_ONLY
             if not behaviour.applies("services-kept-by-the-store"):
                 text = "ExternalTrafficPolicy can only be set on NodePort and LoadBalancer service"
             yield invalid_value(path, policy, text)

@@ -17,7 +17,7 @@ from simkit.meta.fielderror import FieldError, invalid_value, required, too_long
 from simkit.meta.name_validation import dns_subdomain, label_value, qualified_name
 from simkit.meta.names import GroupVersion
 from simkit.meta.objects import Object
-from simkit.meta.wording import Worded
+from simkit.meta.wording import Worded, told
 
 _WITH_VALUES: Final = ("In", "NotIn")
 _WITHOUT_VALUES: Final = ("Exists", "DoesNotExist")
@@ -147,7 +147,7 @@ def _validate_owner(behaviour: ServedBehaviour, owners: Sequence[Mapping[str, An
 def _shown_owner(behaviour: ServedBehaviour, owner: Mapping[str, Any]) -> str:
     """An owner as errors name it."""
     name: str = owner.get("name", "")
-    return f"{owner.get('kind', '')}/{name}"
+    return f"{owner.get('kind', '')}/{name}" if behaviour.applies("owners-told-with-kinds") else name
 
 
 def _validate_one_owner(owner: Mapping[str, Any], field: str) -> list[FieldError]:
@@ -195,7 +195,7 @@ def validate_local_reference(behaviour: ServedBehaviour, path: str, reference: O
     for name in ("kind", "name"):
         value = reference.get(name) or ""
         if not value:
-            yield required(f"{path}.{name}", f"{name} is required")
+            yield required(f"{path}.{name}", Worded("references-told-as-required", "", f"{name} is required"))
         else:
             yield from validate_text(f"{path}.{name}", value, segment)
 
@@ -255,12 +255,19 @@ def newer_label(key: str) -> str | None:
     return _NEWER[key][1] if key in _NEWER else None
 
 
-def expression_warnings(behaviour: ServedBehaviour, path: str, term: Object) -> Iterator[str]:
+def expression_warnings(
+    behaviour: ServedBehaviour, path: str, term: Object, *, check_values: bool = False
+) -> Iterator[str]:
     """The warnings about the expressions of a selector, or of a term of one, at a path."""
     for index, one in enumerate(term.get("matchExpressions") or ()):
         key = one.get("key") or ""
         if deprecation(behaviour, key):
             yield f"{path}.matchExpressions[{index}].key: {key} is {deprecation(behaviour, key)}"
+        if check_values and behaviour.applies("values-of-preferred-affinity-warned"):
+            for number, value in enumerate(one.get("values") or ()):
+                for wrong in label_value(value):
+                    text = f"{value} is invalid, {told(wrong, behaviour)}"
+                    yield f"{path}.matchExpressions[{index}].values[{number}]: {text}"
 
 
 def selector_warnings(behaviour: ServedBehaviour, path: str, selector: Object) -> Iterator[str]:

@@ -16,6 +16,7 @@ from simkit.meta.fielderror import FieldError, Shown, forbidden_field, invalid_v
 from simkit.meta.name_validation import dns_label, dns_subdomain
 from simkit.meta.objects import METADATA_FIELDS, Object, at
 from simkit.meta.quantity import NANO, parse
+from simkit.meta.wording import Worded
 
 ACCESS_MODES: Final = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 VOLUME_MODES: Final = ("Block", "Filesystem")
@@ -79,7 +80,7 @@ def _validate_source(behaviour: ServedBehaviour, path: str, source: Object) -> I
         yield required(f"{path}.kind")
     if not group and kind != "PersistentVolumeClaim":
         text = "must be 'PersistentVolumeClaim' when referencing the default apiGroup"
-        yield invalid_value(path, kind, text)
+        yield invalid_value(path, kind, Worded("default-group-of-sources-told", text, ""))
     if group and behaviour.applies("groups-of-sources-checked"):
         yield from validate_text(f"{path}.apiGroup", group, dns_subdomain)
     if source.get("namespace"):
@@ -101,7 +102,7 @@ def _sources_together(path: str, spec: Object) -> Iterator[FieldError]:
 
 def fraction_warnings(behaviour: ServedBehaviour, path: str, amount: str | None) -> Iterator[str]:
     """The warning about an amount of storage that is no whole number of bytes."""
-    if amount is not None and parse(amount).nano % NANO:
+    if amount is not None and parse(amount).nano % NANO and behaviour.applies("fractions-of-claims-warned"):
         yield f"{path}: fractional byte value {quoted(amount)} is invalid, must be an integer"
 
 
@@ -130,6 +131,7 @@ def validate_template_metadata(behaviour: ServedBehaviour, at: str, metadata: Ob
     """The errors of the metadata of a template: it may have labels and annotations only."""
     yield from validate_annotations(behaviour, f"{at}.annotations", metadata.get("annotations") or {})
     yield from validate_labels(behaviour, f"{at}.labels", metadata.get("labels") or {})
+    of_what = "" if behaviour.applies("claim-templates-of-any-kind") else " for an ephemeral volume"
     for name in _OTHERS:
         if metadata.get(name):
-            yield forbidden_field(f"{at}.{_GO_NAMES.get(name, name)}", "cannot be set")
+            yield forbidden_field(f"{at}.{_GO_NAMES.get(name, name)}", f"cannot be set{of_what}")

@@ -35,7 +35,7 @@ from simkit.meta.fielderror import (
 )
 from simkit.meta.name_validation import dns_label, port_name
 from simkit.meta.objects import Object
-from simkit.meta.wording import Text, Worded
+from simkit.meta.wording import Text, Worded, Written
 
 # Handlers, of which a probe and each event of a lifecycle has exactly one
 
@@ -100,8 +100,10 @@ def _validate_sleep(behaviour: ServedBehaviour, path: str, seconds: int, grace: 
     may_be_zero = behaviour.applies("sleep-of-zero-seconds")
     if grace is None or (0 if may_be_zero else 1) <= seconds <= grace:
         return
-    least = "must be non-negative" if may_be_zero else "must be greater than 0"
-    yield invalid_value(path, seconds, f"{least} and less than terminationGracePeriodSeconds ({grace})")
+    least, end = "must be non-negative" if may_be_zero else "must be greater than 0", ""
+    if not may_be_zero and behaviour.applies("sleep-error-names-gate"):
+        end = ". Enable AllowPodLifecycleSleepActionZeroValue feature gate for zero sleep."
+    yield invalid_value(path, seconds, f"{least} and less than terminationGracePeriodSeconds ({grace}){end}")
 
 
 _TIMES: Final = ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold")
@@ -148,7 +150,8 @@ def validate_resize_policy(
             yield unsupported(path, bare(behaviour, resource), ("cpu", "memory"))
         yield from placed(path, _RESIZE_RESTART(behaviour, policy))
         if restart_policy == "Never" and policy != "NotRequired":
-            yield invalid_value(path, policy, "must be 'NotRequired' when `restartPolicy` is 'Never'")
+            pod = "pod " if behaviour.applies("resize-policy-error-names-pod") else ""
+            yield invalid_value(path, policy, f"must be 'NotRequired' when {pod}`restartPolicy` is 'Never'")
 
 
 _RESIZE_RESTART: Final = first(REQUIRED, must.be_one_of("NotRequired", "RestartContainer"))
@@ -335,7 +338,13 @@ def _validate_early_init_containers(
         for field in _SIDECARS_ONLY:
             if container.get(field) is not None:
                 shown = structure("core.Lifecycle" if field == "lifecycle" else "core.Probe", container[field])
-                yield invalid_value(f"{path}[{index}].{field}", shown, "must not be set for init containers")
+                older = Written(partial(_unnamed_handlers, shown))
+                text = Worded("probe-handlers-named", shown, older)
+                yield invalid_value(f"{path}[{index}].{field}", text, "must not be set for init containers")
+
+
+def _unnamed_handlers(shown: Written, behaviour: ServedBehaviour) -> str:
+    return shown.told(behaviour).replace("ProbeHandler", "Handler").replace("LifecycleHandler", "Handler")
 
 
 def validate_init_containers(

@@ -26,7 +26,7 @@ from simkit.meta.fielderror import (
 from simkit.meta.name_validation import dns_subdomain
 from simkit.meta.objects import Object, at
 from simkit.meta.podspec import CONTAINER_LISTS
-from simkit.meta.wording import Written
+from simkit.meta.wording import Worded, Written
 
 _OF_POD: Final = (
     "securityContext.appArmorProfile",
@@ -70,7 +70,7 @@ def validate_operating_system(path: str, spec: Object) -> Iterator[FieldError]:
     """The errors of the operating system of a pod, and of fields that it excludes."""
     system = (spec.get("os") or {}).get("name") or ""
     if not system:
-        yield required(f"{path}.os.name", "cannot be empty")
+        yield required(f"{path}.os.name", Worded("required-without-detail", "", "cannot be empty"))
     elif system not in ("linux", "windows"):
         yield unsupported(f"{path}.os", system, ("linux", "windows"))
     elif system == "linux":

@@ -239,7 +239,11 @@ def _refusal(behaviour: ServedBehaviour, old_pod: Object, spec: Object, old: Obj
     """The reason why a pod cannot be resized at all; empty if it can."""
     whole = any(at(each, "resources", side) for each in (spec, old) for side in ("requests", "limits"))
     if whole and not behaviour.applies("resize-of-pod-level-resources"):
-        return _WHOLE
+        return (
+            _WHOLE
+            if behaviour.applies("resize-of-whole-pods-named")
+            else "pods with pod-level resources cannot be resized"
+        )
     if MIRROR_POD in annotations_of(old_pod):
         return "static pods cannot be resized"
     return "windows pods cannot be resized" if at(old, "os", "name") == "windows" else ""
