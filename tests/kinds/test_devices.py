@@ -101,6 +101,13 @@ def test_slices_without_anything(cluster: simkit.Cluster) -> None:
             "device.capacity[m].requestPolicy: Forbidden: allowMultipleAllocations must be true",
         ),
         (
+            {
+                "allowMultipleAllocations": True,
+                "capacity": {"m": {"value": "1", "requestPolicy": {"validValues": ["1"]}}},
+            },
+            "device.capacity[m].requestPolicy.default: Required value: required when validValues is defined",
+        ),
+        (
             {"bindingConditions": ["a"]},
             "device.bindingFailureConditions: Invalid value: null: bindingFailureConditions are required to use "
             "bindingConditions",

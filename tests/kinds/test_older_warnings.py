@@ -27,6 +27,7 @@ def _volume(**spec: Any) -> dict[str, Any]:
 
 
 _TOPOLOGY: Final = [{"matchLabelExpressions": [{"key": "beta.kubernetes.io/os", "values": ["linux"]}]}]
+_KEY_PAIR: Final = {"tls.crt": "", "tls.key": ""}
 
 
 @pytest.mark.parametrize(
@@ -36,6 +37,11 @@ _TOPOLOGY: Final = [{"matchLabelExpressions": [{"key": "beta.kubernetes.io/os", 
             27,
             "/apis/networking.k8s.io/v1/namespaces/default/ingresses",
             {**ingress_of_class("a"), "spec": {"rules": [{}]}},
+        ),
+        (
+            27,
+            f"{NAMESPACE}/secrets",
+            {"metadata": {"name": "s"}, "type": "kubernetes.io/tls", "data": _KEY_PAIR},
         ),
         (27, f"{NAMESPACE}/services", service_with(type="LoadBalancer", loadBalancerIP="010.0.0.1")),
         (28, f"{NAMESPACE}/services", service_with(externalName="a.example")),

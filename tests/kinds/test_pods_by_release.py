@@ -92,17 +92,24 @@ def test_fields_of_disabled_features_in_the_status_of_pods(release: str, kept: b
 
 @pytest.mark.parametrize(
     ("release", "told"),
-    [("1.32", "linux.uid"), ("1.33", "user.linux.uid")],
+    [
+        ("1.31", ["linux.uid", "must match one of the container's resource requirements"]),
+        ("1.32", ["linux.uid", "must match one of the container's resource claims in a format"]),
+        ("1.33", ["user.linux.uid", ""]),
+    ],
 )
-def test_words_about_the_user_of_a_container(release: str, told: str) -> None:
-    """Where the user stands is told from 1.33 on."""
+def test_words_about_the_user_and_the_claims_of_a_container(release: str, told: list[str]) -> None:
+    """Where the user stands is told from 1.33 on, and claims have health from 1.32 on; 1.33 drops what is off."""
     cluster = simkit.Cluster(release=release)
     sent(cluster, "POST", "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "default"}})
     sent(cluster, "POST", PODS, {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}})
     found: dict[str, Any] = {"name": "c", "image": "i", "imageID": "i"}
+    found["allocatedResourcesStatus"] = [{"name": "claim:a"}]
     found["user"] = {"linux": {"uid": -1, "gid": 1}}
     refused = sent(cluster, "PATCH", f"{PODS}/p/status", {"status": {"containerStatuses": [found]}}).object
-    assert [each["field"] for each in refused["details"]["causes"]] == [f"status.containerStatuses[0].{told}"]
+    causes = refused["details"]["causes"]
+    assert causes[0]["field"] == f"status.containerStatuses[0].{told[0]}"
+    assert [told[1] in each["message"] for each in causes[1:]] == ([True] if told[1] else [])
 
 
 @pytest.mark.parametrize(("release", "status"), [("1.32", 201), ("1.33", 422)])

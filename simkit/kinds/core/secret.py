@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from simkit.kinds.parts.cells import columns, count
 from simkit.kinds.parts.copy_on_write import prepared
 from simkit.kinds.parts.validation.fields import LARGEST, validate_key
+from simkit.kinds.parts.validation.pem import key_pair_error
 from simkit.kinds.rules import by, changes, fixed, immutable, last, validation, whole
 from simkit.kinds.strategy import CHANGES, WHOLE, MetadataChecks, Strategy, selecting
 from simkit.meta.behaviour import ServedBehaviour
@@ -96,6 +97,16 @@ def _why_no_document(encoded: str) -> str:
 _DATA: Final = by(_validate_data)
 
 
+def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[str]:
+    """The warnings about the key pair of a TLS secret, which is stored anyway."""
+    if obj.get("type") != _TLS or not behaviour.applies("key-pairs-warned-of"):
+        return ()
+    data: Mapping[str, str] = obj.get("data") or {}
+    certificates, key = (base64.b64decode(data.get(name) or "") for name in ("tls.crt", "tls.key"))
+    error = key_pair_error(certificates, key)
+    return (error,) if error else ()
+
+
 STRATEGY = Strategy(
     metadata_checks=MetadataChecks((CHANGES,), after=(WHOLE,)),
     default=_default,
@@ -104,4 +115,5 @@ STRATEGY = Strategy(
     validate_last=last(whole(_DATA)),
     print_row=columns("type", count("data")),
     selectable_fields=selecting("type"),
+    warnings=_warnings,
 )

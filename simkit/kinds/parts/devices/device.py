@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Final
 
 from simkit.kinds.parts.devices.names import (
@@ -27,20 +28,87 @@ from simkit.kinds.parts.pod.validation.scheduling import DEVICE_NODE_SELECTOR, N
 from simkit.kinds.parts.pod.validation.volumes import DRIVER
 from simkit.kinds.parts.validation.fields import repeats
 from simkit.kinds.parts.validation.object_meta import QUALIFIED
-from simkit.kinds.parts.validation.resource_quantities import is_native
-from simkit.kinds.rules import REQUIRED, by, changes, fixed, items, must, placed, row, table
+from simkit.kinds.parts.validation.resource_quantities import compare, is_native
+from simkit.kinds.rules import REQUIRED, by, changes, fields, fixed, items, must, placed, row, table
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import timestamp
 from simkit.meta.fielderror import (
     FieldError,
     duplicate,
+    forbidden_field,
     invalid_value,
     missing,
     required,
 )
 from simkit.meta.name_validation import label_value
 from simkit.meta.objects import Draft, Object
-from simkit.meta.quantity import canonical, parse
+from simkit.meta.quantity import Quantity, canonical, parse
+
+_MOST_OPTIONS: Final = 10
+_BOTH: Final = 'exactly one policy can be specified, cannot specify "validValues" and "validRange" at the same time'
+
+
+def _validate_policy(behaviour: ServedBehaviour, path: str, capacity: Object) -> Iterator[FieldError]:
+    """The errors of how much of a capacity may be requested, where several claims may have the device."""
+    policy, most = capacity["requestPolicy"], capacity.get("value") or "0"
+    options, within = policy.get("validValues") or (), policy.get("validRange")
+    here = f"{path}.requestPolicy"
+    if options and within is not None:
+        yield forbidden_field(here, _BOTH)
+    elif policy.get("default") is None:
+        if options or within is not None:
+            yield required(f"{here}.default", f"required when {'validValues' if options else 'validRange'} is defined")
+    elif options:
+        yield from _validate_options(behaviour, f"{here}.validValues", options, policy["default"], most)
+    elif within is not None:
+        yield from _validate_range(f"{here}.validRange", within, policy["default"], most)
+
+
+def _validate_options(
+    behaviour: ServedBehaviour, path: str, options: Sequence[str], default: str, most: str
+) -> Iterator[FieldError]:
+    for index, (one, following) in enumerate(pairwise(options), start=1):
+        if compare(one, following) > 0:
+            yield invalid_value(f"{path}[{index}]", canonical(following), "values must be sorted in ascending order")
+    fits = must.hold(
+        lambda option: compare(option, most) <= 0, f"option is larger than capacity value: {canonical(most)}", canonical
+    )
+    yield from placed(path, set_of(_MOST_OPTIONS, fits, lambda option: str(parse(option).whole))(behaviour, options))
+    if len(options) > _MOST_OPTIONS or all(compare(option, default) for option in options):
+        yield invalid_value(path, canonical(default), "default value is not valid according to the requestPolicy")
+
+
+def _validate_range(path: str, within: Object, default: str, most: str) -> Iterator[FieldError]:
+    low, high, step = within.get("min"), within.get("max"), within.get("step")
+    if low is None:
+        yield required(f"{path}.min", "required when validRange is defined")
+        return
+    if compare(low, most) > 0:
+        yield invalid_value(f"{path}.min", canonical(low), f"min is larger than capacity value: {canonical(most)}")
+    if compare(default, low) < 0:
+        yield invalid_value(f"{path}.min", canonical(default), f"default is less than min: {canonical(low)}")
+    if high is not None:
+        if compare(low, high) > 0:
+            yield invalid_value(f"{path}.max", canonical(low), f"min is larger than max: {canonical(high)}")
+        if compare(high, most) > 0:
+            yield invalid_value(f"{path}.max", canonical(high), f"max is larger than capacity value: {canonical(most)}")
+        if compare(default, high) > 0:
+            yield invalid_value(f"{path}.max", canonical(default), f"default is more than max: {canonical(high)}")
+    if step is not None:
+        yield from _validate_step(f"{path}.step", low, step, most, [default] if high is None else [default, high])
+
+
+def _validate_step(path: str, low: str, step: str, most: str, amounts: Sequence[str]) -> Iterator[FieldError]:
+    first = str(Quantity(parse(low).nano + parse(step).nano, parse(low).format))
+    if compare(first, most) > 0:
+        told = f"one step {first} is larger than capacity value: {canonical(most)}"
+        yield invalid_value(path, canonical(step), told)
+    width = parse(step).whole
+    for amount in amounts:
+        if width and (parse(amount).whole - parse(low).whole) % width:
+            told = f"value is not a multiple of a given step ({canonical(step)}) from ({canonical(low)})"
+            yield invalid_value(path, canonical(amount), told)
+
 
 _COUNTERS: Final = row("counters", REQUIRED, must.have_at_most(32), map_of(63, LABEL, table()))
 _COUNTER_SET: Final = table(row("name", REQUIRED, LABEL), _COUNTERS)
@@ -149,6 +217,7 @@ _ATTRIBUTE: Final = table(
     by(_validate_one_value),
 )
 _ATTRIBUTES: Final = row("attributes", map_of(LONGEST_QUALIFIED, qualified, _ATTRIBUTE))
+_POLICY: Final = fields.present("requestPolicy")
 _UNSHARED: Final = row(
     "capacity",
     map_of(
@@ -157,7 +226,7 @@ _UNSHARED: Final = row(
         row("requestPolicy", must.be_absent("allowMultipleAllocations must be true", pointer=True)),
     ),
 )
-_SHARED: Final = row("capacity", map_of(LONGEST_QUALIFIED, qualified, table()))
+_SHARED: Final = row("capacity", map_of(LONGEST_QUALIFIED, qualified, row("", by(_validate_policy), when=_POLICY)))
 _TAINTS: Final = list_of(16, NEW_TAINT)
 _CONSUMED: Final = row("consumesCounters", set_of(2, _CONSUMPTION, field_of("counterSet"), "counterSet"))
 _NAMING: Final = ("nodeName", "nodeSelector", "allNodes")

@@ -41,6 +41,7 @@ from simkit.meta.fielderror import (
     Shown,
     forbidden_field,
     invalid_value,
+    quoted,
     required,
 )
 from simkit.meta.name_validation import label_value
@@ -310,6 +311,9 @@ def without_empty_requests(spec: Object) -> Draft:
 
 _ANY_NUMBER: Final = 1 << 31
 _CANONICAL: Final = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_UUID: Final = re.compile(
+    "[0-9a-fA-F]{32}|(?:urn:uuid:|[{])?[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}[}]?", re.IGNORECASE
+)
 _NORMALIZED: Final = (
     "uid must be in RFC 4122 normalized form, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` with lowercase hexadecimal "
     "characters"
@@ -366,8 +370,29 @@ def _parts(behaviour: ServedBehaviour, device: Object) -> Mapping[str, Any]:
     return {name: {} for name in (names if behaviour.applies("identities-of-devices-have-shares") else names[:3])}
 
 
+def _validate_share(behaviour: ServedBehaviour, path: str, uid: str) -> Iterator[FieldError]:
+    """The errors of the uid of a share of a device."""
+    wrong = _uuid_error(uid)
+    if wrong:
+        yield invalid_value(path, uid, f"error validating uid: {wrong}")
+    elif not _CANONICAL.fullmatch(uid):
+        yield invalid_value(path, uid, _NORMALIZED)
+
+
+def _uuid_error(text: str) -> str:
+    """The fault of a UUID in any of its forms; empty if nothing is."""
+    octets = len(text.encode())
+    if octets not in (32, 36, 38, 45):
+        return f"invalid UUID length: {octets}"
+    if octets == 45 and text[:9].lower() != "urn:uuid:":
+        return f"invalid urn prefix: {quoted(text[:9])}"
+    if octets == 38 and (text[0], text[-1]) != ("{", "}"):
+        return "invalid bracketed UUID format"
+    return "" if _UUID.fullmatch(text) else "invalid UUID format"
+
+
 _NAMES: Final = table(row("driver", DRIVER, zero=""), row("pool", POOL, zero=""), row("device", LABEL, zero=""))
-_SHARE: Final = row("shareID", must.hold(_CANONICAL.fullmatch, _NORMALIZED), empty=True)
+_SHARE: Final = row("shareID", by(_validate_share), empty=True)
 _TOLD: Final = table(
     row("conditions", must.have_at_most(8)),
     row("conditions", by(validate_conditions)),

@@ -138,6 +138,13 @@ def _sysctl_rule(behaviour: ServedBehaviour) -> str:
     return f"must have at most 253 characters and match regex {pattern}"
 
 
+_LONGEST_CREDENTIAL: Final = 64 * 1024
+_OLD_DOMAIN: Final = re.compile(r"""[^\\/:*?"<>|.][^\\/:*?"<>|]{0,14}""")
+_LABEL: Final = "[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?"
+_DOMAIN: Final = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
+_NOT_IN_USERS: Final = re.compile(r"""["/\\:;|=,+*?<>@\[\]]""")
+
+
 def _shown_profile(behaviour: ServedBehaviour, profile: Object) -> Sequence[FieldError]:
     """The error of a local profile of another type, which shows all of the profile."""
     shown = structure("core.SeccompProfile", profile)
@@ -187,7 +194,48 @@ APP_ARMOR: Final = table(
 """The check of an AppArmor profile."""
 
 
-_WINDOWS: Final = row("gmsaCredentialSpecName", must.be(dns_subdomain), empty=True)
+def _validate_credentials(behaviour: ServedBehaviour, path: str, credentials: str) -> Iterator[FieldError]:
+    if not credentials:
+        yield invalid_value(path, credentials, "gmsaCredentialSpec cannot be an empty string")
+    elif len(credentials.encode()) > _LONGEST_CREDENTIAL:
+        text = f"gmsaCredentialSpec size must be under {_LONGEST_CREDENTIAL // 1024} KiB"
+        yield invalid_value(path, credentials, text)
+
+
+def _validate_windows_user(behaviour: ServedBehaviour, path: str, user: str) -> Iterator[FieldError]:
+    if not user:
+        yield invalid_value(path, user, "runAsUserName cannot be an empty string")
+        return
+    if re.search(r"[\x00-\x1f\x7f]", user):
+        yield invalid_value(path, user, "runAsUserName cannot contain control characters")
+        return
+    parts = user.split("\\")
+    if len(parts) > 2:
+        yield invalid_value(path, user, "runAsUserName cannot contain more than one backslash")
+        return
+    name = parts[-1]
+    if len(parts) == 2:
+        domain = parts[0]
+        if len(domain.encode()) > 255:
+            yield invalid_value(path, user, "runAsUserName's Domain length must be under 256 characters")
+        if not _OLD_DOMAIN.fullmatch(domain) and not _DOMAIN.fullmatch(domain):
+            yield invalid_value(path, user, "runAsUserName's Domain doesn't match the NetBios nor the DNS format")
+    if not name:
+        yield invalid_value(path, user, "runAsUserName's User cannot be empty")
+    elif len(name.encode()) > 104:
+        yield invalid_value(path, user, "runAsUserName's User length must not be longer than 104 characters")
+    if re.fullmatch(r"[. ]+", name):
+        yield invalid_value(path, user, "runAsUserName's User cannot contain only periods or spaces")
+    if _NOT_IN_USERS.search(name):
+        text = "runAsUserName's User cannot contain the following characters: \"/\\:;|=,+*?<>@[]"
+        yield invalid_value(path, user, text)
+
+
+_WINDOWS: Final = table(
+    row("gmsaCredentialSpecName", must.be(dns_subdomain), empty=True),
+    row("gmsaCredentialSpec", by(_validate_credentials), empty=True),
+    row("runAsUserName", by(_validate_windows_user), empty=True),
+)
 ID: Final = must.be_between(0, 2**31 - 1)
 """The check of a user or group ID."""
 _IDENTIFIERS: Final = table(

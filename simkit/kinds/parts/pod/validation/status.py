@@ -12,10 +12,11 @@ from typing import Any, Final
 from simkit.kinds.parts.go_printing.structures import structure, structures
 from simkit.kinds.parts.pod.profiles import validate_annotation_change
 from simkit.kinds.parts.pod.qos import qos_class
-from simkit.kinds.parts.pod.validation.security_context import ID
+from simkit.kinds.parts.pod.validation.security_context import ID, every_container
 from simkit.kinds.parts.validation.fields import repeats
 from simkit.kinds.parts.validation.ip import address, ip_warnings, validate_ip
 from simkit.kinds.parts.validation.object_meta import validate_qualified_name
+from simkit.kinds.parts.validation.resource_quantities import is_native
 from simkit.kinds.rules import placed
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import timestamp
@@ -25,9 +26,13 @@ from simkit.meta.fielderror import (
     forbidden_field,
     internal_error,
     invalid_value,
+    required,
+    too_long,
+    unsupported,
 )
-from simkit.meta.name_validation import dns_subdomain
+from simkit.meta.name_validation import dns_label, dns_subdomain
 from simkit.meta.objects import Draft, Object, at
+from simkit.meta.quantity import canonical, parse
 from simkit.meta.wording import Written
 
 _UNKNOWN: str = "must match the name of an entry in `spec.resourceClaims`"
@@ -48,19 +53,94 @@ def validate_claim_statuses(behaviour: ServedBehaviour, status: Object, spec: Ob
         where = f"{path}.{'resourceClaimName' if behaviour.applies('claim-status-error-names-claim') else 'name'}"
         if claim is not None:
             yield from (invalid_value(where, claim, text) for text in dns_subdomain(claim))
+    if status.get("extendedResourceClaimStatus") is not None:
+        path = "status.extendedResourceClaimStatus"
+        yield from _validate_extended(path, status["extendedResourceClaimStatus"], spec)
+    yield from _validate_allocatable(status, spec)
 
 
-_LISTS: Final = ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses")
+def _validate_extended(path: str, status: Object, spec: Object) -> Iterator[FieldError]:
+    """The claim that stands for extended resources of containers."""
+    containers = {one.get("name") or "": one for _, one in every_container("", {**spec, "ephemeralContainers": ()})}
+    mappings = status.get("requestMappings") or ()
+    if not mappings:
+        yield required(f"{path}.requestMappings", "at least one request mapping is required")
+    seen: list[tuple[str, ...]] = []
+    for index, one in enumerate(mappings):
+        here = f"{path}.requestMappings[{index}]"
+        container, resource = one.get("containerName") or "", one.get("resourceName") or ""
+        lists = ("spec.initContainers", "spec.containers")
+        if container not in containers:
+            text = f"must match the name of an entry in {' or '.join(f'{each}.name' for each in lists)}"
+            yield invalid_value(f"{here}.containerName", container, text)
+        elif resource not in (at(containers[container], "resources", "requests") or {}):
+            listed = " or ".join(f"{each}.resources.requests" for each in lists)
+            text = f"must match the extended resource name of an entry in {listed}"
+            yield invalid_value(f"{here}.resourceName", resource, text)
+        request = one.get("requestName") or ""
+        yield from (invalid_value(f"{path}.requestName", request, text) for text in dns_label(request))
+        key = (container, resource, request)
+        if key in seen:
+            names = ("containerName", "resourceName", "requestName")
+            yield from (duplicate(f"{here}.{name}", value) for name, value in zip(names, key, strict=True))
+        seen.append(key)
+    claim = status.get("resourceClaimName") or ""
+    if not claim:
+        yield required(f"{path}.resourceClaimName")
+    else:
+        yield from (invalid_value(f"{path}.resourceClaimName", claim, text) for text in dns_subdomain(claim))
+
+
+def _validate_allocatable(status: Object, spec: Object) -> Iterator[FieldError]:
+    """Claims of resources that the node allocates itself."""
+    known = {one.get("resourceClaimName") for one in spec.get("resourceClaims") or ()}
+    known |= {one.get("resourceClaimName") for one in status.get("resourceClaimStatuses") or ()}
+    for index, one in enumerate(status.get("nodeAllocatableResourceClaimStatuses") or ()):
+        path, claim = f"status.nodeAllocatableResourceClaimStatuses[{index}]", one.get("resourceClaimName") or ""
+        if not claim:
+            yield required(f"{path}.resourceClaimName", "must not be empty")
+        if claim not in known:
+            yield invalid_value(f"{path}.resourceClaimName", claim, "no mapping found in pod reference")
+        yield from (required(f"{path}.{name}", "must not be empty") for name in _NEEDED if not one.get(name))
+        yield from _validate_amounts(f"{path}.resources", one.get("resources") or {})
+
+
+_NEEDED = ("containers", "resources")
+
+
+def _validate_amounts(path: str, amounts: Any) -> Iterator[FieldError]:
+    for name, amount in amounts.items():
+        if not is_native(name):
+            yield invalid_value(f"{path}[{name}]", name, "must be a node allocatable resource name")
+        if parse(amount).nano < 0:
+            yield invalid_value(f"{path}[{name}]", canonical(amount), "must be non-negative")
+
+
+_LISTS: Final = (("containerStatuses", "containers"), ("initContainerStatuses", "initContainers"))
+_EPHEMERAL: Final = "ephemeralContainerStatuses"
+_HEALTH: Final = ("Healthy", "Unhealthy", "Unknown")
+_LONGEST_MESSAGE: Final = 1024
+_CLAIM: Final = "claim:"
+_OF_CLAIMS: Final = (
+    "must match one of the container's resource claims in a format 'claim:<claimName>/<request>' or "
+    "'claim:<claimName>' if request is empty"
+)
 
 
 def validate_container_statuses(behaviour: ServedBehaviour, status: Object, spec: Object) -> Iterator[FieldError]:
-    """The errors of the users that containers run as."""
+    """The errors of the users that containers run as, and of the resources that they got."""
     windows = at(spec, "os", "name") == "windows"
     user = "user.linux" if behaviour.applies("error-of-container-user-names-user") else "linux"
-    for name in _LISTS:
+    for name in (*(name for name, _ in _LISTS), _EPHEMERAL):
         for index, one in enumerate(status.get(name) or ()):
             path = f"status.{name}[{index}].{user}"
             yield from _validate_user(behaviour, path, at(one, "user", "linux"), windows=windows)
+    for name, containers in _LISTS:
+        yield from _validate_allocated(behaviour, f"status.{name}", status.get(name) or (), spec.get(containers) or ())
+    for index, one in enumerate(status.get(_EPHEMERAL) or ()):
+        if one.get("allocatedResourcesStatus"):
+            path = f"status.{_EPHEMERAL}[{index}].allocatedResourcesStatus"
+            yield forbidden_field(path, "must not be specified in container status")
 
 
 def _validate_user(
@@ -75,6 +155,49 @@ def _validate_user(
     yield from placed(f"{path}.gid", ID(behaviour, user.get("gid") or 0))
     for index, group in enumerate(user.get("supplementalGroups") or ()):
         yield from placed(f"{path}.supplementalGroups[{index}]", ID(behaviour, group))
+
+
+def _validate_allocated(
+    behaviour: ServedBehaviour, path: str, statuses: Sequence[Object], containers: Sequence[Object]
+) -> Iterator[FieldError]:
+    by_name = {one.get("name"): one for one in reversed(containers)}
+    for index, status in enumerate(statuses):
+        container = by_name.get(status.get("name"))
+        for number, one in enumerate(status.get("allocatedResourcesStatus") or ()):
+            here = f"{path}[{index}].allocatedResourcesStatus[{number}]"
+            if container is not None:
+                yield from _validate_resource_name(behaviour, f"{here}.name", one.get("name") or "", container)
+            yield from _validate_health(f"{here}.resources", one.get("resources") or ())
+
+
+def _validate_resource_name(
+    behaviour: ServedBehaviour, path: str, name: str, container: Object
+) -> Iterator[FieldError]:
+    knows_claims = behaviour.applies("claims-in-allocated-resources")
+    if not knows_claims or not name.startswith(_CLAIM):
+        if name not in (at(container, "resources", "requests") or {}):
+            word = "requests" if knows_claims else "requirements"
+            yield invalid_value(path, name, f"must match one of the container's resource {word}")
+        return
+    claims = at(container, "resources", "claims") or ()
+    known = {"/".join(filter(None, (one.get("name"), one.get("request")))) for one in claims}
+    if name.removeprefix(_CLAIM) not in known:
+        yield invalid_value(path, name, _OF_CLAIMS)
+
+
+def _validate_health(path: str, resources: Sequence[Object]) -> Iterator[FieldError]:
+    seen: set[str] = set()
+    for index, one in enumerate(resources):
+        here, message, identifier = f"{path}[{index}]", one.get("message"), one.get("resourceID") or ""
+        if (one.get("health") or "") not in _HEALTH:
+            yield unsupported(f"{here}.health", one.get("health") or "", _HEALTH)
+        if message == "":
+            yield required(f"{here}.message", "must be non-empty if specified")
+        elif message is not None and len(message) > _LONGEST_MESSAGE:
+            yield too_long(f"{here}.message", _LONGEST_MESSAGE)
+        if identifier in seen:
+            yield duplicate(f"{here}.resourceID", identifier)
+        seen.add(identifier)
 
 
 _SYSTEM_CONDITIONS: Final = ("PodScheduled", "Ready", "Initialized")
