@@ -258,7 +258,8 @@ class Environment:
         CompileError
             ``str()`` is cel-go's text; ``stage`` says what kind of error it is.
         """
-        node = parse(source, self.version, bindings=self.bindings)
+        quoted = self.behaviour.applies("quoted-names-in-grammar")
+        node = parse(source, self.version, bindings=self.bindings, quoted=quoted)
         checker = Checker(
             self._functions,
             self.variables,

@@ -18,6 +18,7 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from simkit.language.cel import syntax_errors
 from simkit.language.cel.build import Builder
 from simkit.language.cel.errors import NOWHERE, CompileError, Issue
 from simkit.language.cel.macros import READING, Reading, macros_of
@@ -155,10 +156,10 @@ def _word(token: Any) -> Any:
     return token
 
 
-def parse(source: str, version: tuple[int, int] = (1, 0), *, bindings: bool = False) -> Node:
+def parse(source: str, version: tuple[int, int] = (1, 0), *, bindings: bool = False, quoted: bool = False) -> Node:
     """The syntax tree of an expression, with the macros of a compatibility version expanded.
 
-    ``bindings`` tells whether ``cel.bind`` is one of them.
+    ``bindings`` tells whether ``cel.bind`` is one of them, ``quoted`` whether the grammar has names in backquotes.
 
     Raises
     ------
@@ -177,7 +178,8 @@ def parse(source: str, version: tuple[int, int] = (1, 0), *, bindings: bool = Fa
     try:
         found: Any = parser().parse(source)
     except UnexpectedInput:
-        wrong = _syntax_errors(source, reading)
+        reading.issues.clear()
+        wrong = syntax_errors.issues(source, parser(), quoted=quoted)
         raise CompileError(source, [*wrong, *reading.issues]) from None
     except VisitError as error:
         if isinstance(error.orig_exc, CompileError):
@@ -196,80 +198,6 @@ def parse(source: str, version: tuple[int, int] = (1, 0), *, bindings: bool = Fa
         sys.setrecursionlimit(_DEEP_STACK)
     assert isinstance(found, Node)
     return found
-
-
-# Syntax errors
-
-_NAMES: Final = {
-    "FLOAT_LIT": "NUM_FLOAT",
-    "INT_LIT": "NUM_INT",
-    "UINT_LIT": "NUM_UINT",
-    "STRING_LIT": "STRING",
-    "BYTES_LIT": "BYTES",
-    "IDENT": "IDENTIFIER",
-}
-_ORDER: Final = (
-    "'['", "']'", "'{'", "'}'", "'('", "')'", "'.'", "','", "'-'", "'!'", "'?'", "':'", "'true'", "'false'", "'null'",
-    "NUM_FLOAT", "NUM_INT", "NUM_UINT", "STRING", "BYTES", "IDENTIFIER",
-)  # fmt: skip
-_CLOSING: Final = ("']'", "'}'", "')'", "','", "':'")
-_UNREAD: Final = re.compile(
-    rf"""'(?:[^'\\\n]|{_ESCAPES})*(?:\\.?)?|"(?:[^"\\\n]|{_ESCAPES})*(?:\\.?)?|[|&=].?|.""", re.DOTALL
-)
-"""What is no token: a text up to its end or its first wrong escape, half of an operator, any other letter."""
-_MOST_ERRORS: Final = 30
-
-
-def _syntax_errors(source: str, reading: Reading) -> list[Issue]:
-    """All parts of a source that are no tokens, and the first token in a wrong place, in the words of cel-go's parser.
-
-    The real parser recovers from a wrong token, and tells of those after it, too.
-    """
-    from lark.exceptions import UnexpectedCharacters, UnexpectedToken, VisitError
-
-    found: list[Issue] = []
-    rest = source
-    while len(found) < _MOST_ERRORS:
-        reading.issues.clear()
-        try:
-            parser().parse(rest)
-        except UnexpectedCharacters as error:
-            at = error.pos_in_stream or 0
-            unread = _UNREAD.match(rest, at)
-            assert unread is not None
-            found.append(Issue(at, f"Syntax error: token recognition error at: '{unread[0]}'"))
-            rest = rest[:at] + " " * len(unread[0]) + rest[unread.end() :]
-            continue
-        except UnexpectedToken as error:
-            ends = error.token.type == "$END"
-            at = len(source) if ends else error.token.start_pos
-            state: Any = error.interactive_parser
-            text = _misplaced("<EOF>" if ends else str(error.token), rest[:at].rstrip()[-1:], state.accepts())
-            if text.endswith("expecting <EOF>") and not rest[at + len(error.token) :].strip():
-                text = text.replace("mismatched", "extraneous")
-            found.append(Issue(at, f"Syntax error: {text}"))
-        except (VisitError, CompileError):
-            pass  # what is told of the tokens is enough
-        break
-    return found
-
-
-def _misplaced(token: str, before: str, accepted: set[str]) -> str:
-    """The error of a token in a wrong place, behind some letter."""
-    if before == ".":
-        return f"no viable alternative at input '.{'' if token == '<EOF>' else token}'"
-    texts = {each.name: each.pattern.value for each in parser().terminals if each.pattern.type == "str"}
-    named = {f"'{texts[name]}'" if name in texts else _NAMES.get(name, name) for name in accepted}
-    if "INT_LIT" in accepted:
-        named |= {"'true'", "'false'", "'null'"}
-        operands = [name for name in _ORDER if name in named and (name != "'?'" or before in "[{")]
-        return f"mismatched input '{token}' expecting {{{', '.join(operands)}}}"
-    if not accepted or "$END" in accepted:
-        return f"mismatched input '{token}' expecting <EOF>"
-    shown = _ORDER if "IDENT" in accepted else _CLOSING
-    closing = [name for name in shown if name in named]
-    wanted = closing[0] if len(closing) == 1 else f"{{{', '.join(closing)}}}"
-    return f"mismatched input '{token}' expecting {wanted}"
 
 
 def _too_deep(source: str) -> CompileError:

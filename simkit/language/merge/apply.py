@@ -268,6 +268,7 @@ def _settled(application: _Application, wanted: Object, managed: ManagedFields, 
         application.api_version,
         convert,
         ignored,
+        written=False,
     )
     others = {owner: claim for owner, claim in managed.items() if owner != application.owner}
     if not force:

@@ -137,6 +137,31 @@ class TypeDef:
             return DEDUCED
         return self._below(self._schema.items)
 
+    @property
+    def is_amount(self) -> bool:
+        """True for a quantity."""
+        return self._schema is not None and self._schema.format == "quantity"
+
+    @cached_property
+    def has_amount_lists(self) -> bool:
+        """True if lists that are owned as a whole, here or below, have elements of a built-in type with quantities."""
+        return self.structured and self._schema is not None and _reaches_amount_lists(self._schema, frozenset())
+
+    @cached_property
+    def holds_amounts(self) -> bool:
+        """True for a quantity, and for what has one below it other than as the value of a map."""
+        return self._schema is not None and _holds_amounts(self._schema, frozenset())
+
+    @cached_property
+    def amount_fields(self) -> Mapping[str, TypeDef]:
+        """The fields that are quantities or have one below them."""
+        return {name: entry.type_def for name, entry in self.fields.items() if entry.type_def.holds_amounts}
+
+    @cached_property
+    def amount_list_fields(self) -> Mapping[str, Entry]:
+        """The fields of this MAP below which there are such lists."""
+        return {name: entry for name, entry in self.fields.items() if entry.type_def.has_amount_lists}
+
     @cached_property
     def keys(self) -> tuple[str, ...]:
         """The fields that identify elements of a LIST, sorted."""
@@ -204,6 +229,33 @@ def _set_element(item: Any) -> str:
     if item is None:
         raise BadElement("associative list without keys has an element that's an explicit null")
     return value_element(item)
+
+
+def _reaches_amount_lists(schema: Schema, above: frozenset[str]) -> bool:
+    """True if a node is a list owned as a whole whose elements hold quantities, or leads to one."""
+    if schema.name in above:
+        return False
+    inside = above | {schema.name} if schema.name else above
+    if schema.type == "array" and schema.items is not None:
+        granular = schema.list_type in ("map", "set") or "merge" in schema.patch_strategy
+        return _reaches_amount_lists(schema.items, inside) if granular else _holds_amounts(schema.items, inside)
+    if schema.map_type == "atomic":
+        return False
+    return any(_reaches_amount_lists(child, inside) for child in schema.fields.values())
+
+
+def _holds_amounts(schema: Schema, above: frozenset[str]) -> bool:
+    """True if a node is a quantity or has one below it, other than as the value of a map or directly in one."""
+    if schema.format == "quantity":
+        return True
+    if schema.name in above:
+        return False
+    inside = above | {schema.name} if schema.name else above
+    if schema.values is not None and schema.values.name and schema.values.name not in inside:
+        below = inside | {schema.values.name}
+        fields = schema.values.fields.values()
+        return any(_holds_amounts(child, below) for child in fields if child.format != "quantity")
+    return any(_holds_amounts(child, inside) for child in (*schema.fields.values(), schema.items) if child is not None)
 
 
 _STRICT_STRING_FORMATS: Final = ("", "byte")

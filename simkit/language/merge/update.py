@@ -130,7 +130,7 @@ def updated(
 ) -> ManagedFields:
     """The managed fields after an update: the writer gains the changed fields, all others lose them."""
     version = owner.api_version
-    versions = Versions(behaviour, live, wanted, type_def, version, convert, ignored)
+    versions = Versions(behaviour, live, wanted, type_def, version, convert, ignored, written=True)
     after = {
         other: left
         for other, claim in reconciled(behaviour, managed, live, type_def, version, convert).items()
