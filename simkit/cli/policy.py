@@ -38,6 +38,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     check.add_argument(
         "--kubernetes", nargs="*", metavar="GROUP", help="check the history of Kubernetes, or of some of its groups"
     )
+    check.add_argument("--fields", action="store_true", help="with --kubernetes: also compare the fields of kinds")
     check.add_argument("--gates", action="store_true", help="with --kubernetes: also check feature gates")
     check.add_argument("--edition", default="C", choices=("A", "B", "C"), help="edition of the policy (default C)")
     check.add_argument(
@@ -86,7 +87,10 @@ def _check(args: argparse.Namespace) -> int:
 
     if bool(args.file) == (args.kubernetes is not None):
         raise SimkitError("name a file with a history, or add --kubernetes")
-    history = read_history(args.file) if args.file else of_releases(args.kubernetes or None, gates=args.gates)
+    if args.file:
+        history = read_history(args.file)
+    else:
+        history = of_releases(args.kubernetes or None, fields=args.fields, gates=args.gates)
     found = check(history, edition=args.edition)
     shown = [each for each in found if each.weight == "breach" or not args.breaches]
     rows = [

@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from simkit.logic.lifecycle.document import DatedRelease, Gate, Group, History, Stage, Version
+from simkit.logic.lifecycle.fieldchanges import changes
 from simkit.meta.errors import SimkitError
 from simkit.schema import feature_gates as feature_gates
 from simkit.schema import lifecycle
 from simkit.schema.releases import RELEASES, dated, minor_of
 
 
-def of_releases(groups: Iterable[str] | None = None, *, gates: bool = False) -> History:
+def of_releases(groups: Iterable[str] | None = None, *, fields: bool = False, gates: bool = False) -> History:
     """The history of Kubernetes itself, from 1.16 on with what is known of the time before.
 
     Parameters
     ----------
     groups
         Only these groups; None: all of them.
+    fields
+        Whether to compare the fields of every kind release by release too (half a second for all).
     gates
         Whether to tell the lives of feature gates too. Of stable ones that are gone it is a rule of the project, not
         a measurement, in which release after 1.30 they went.
@@ -39,6 +42,7 @@ def of_releases(groups: Iterable[str] | None = None, *, gates: bool = False) -> 
         name="Kubernetes",
         releases=tuple(DatedRelease(name=each.name, date=each.released) for each in dated()),
         groups=tuple(_group(name, versions) for name, versions in sorted(found.items())),
+        elements=tuple(changes(found)) if fields else (),
         gates=tuple(map(_gate, feature_gates.names())) if gates else (),
     )
 

@@ -198,6 +198,14 @@ def test_alphas_may_go_at_any_time() -> None:
     assert not any("alpha" in element for _, element, _ in found)
 
 
+def test_fields_that_went_from_stable_versions_are_found() -> None:
+    """Topology keys of services, and the name of the cluster in every object's metadata."""
+    history = of_releases([""], fields=True)
+    found = [each for each in check(history) if each.rule == "1"]
+    assert any("ServiceSpec.topologyKeys" in each.element and "1.22" in each.evidence for each in found)
+    assert any("ObjectMeta.clusterName" in each.element for each in found)
+
+
 def test_gates_that_went_too_early_are_found() -> None:
     """Some were gone one release after their features became stable, where two are due; others were as they should."""
     found = [each for each in check(of_releases([""], gates=True)) if each.rule == "9" and each.weight == "breach"]
