@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from simkit.analysis.access.compare import AccessChange, access_changes, compare
 from simkit.analysis.access.expectations import Suite, check
@@ -26,7 +26,9 @@ from simkit.meta.domain import api_group
 from simkit.meta.labels import of_object
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, labels_of, name_of, namespace_of
+from simkit.meta.podspec import containers_of
 from simkit.seams.snapshot import Sandbox, Snapshot
+from simkit.snapshot.withhold import is_secret
 
 Places = Mapping[str, tuple[str, int | None]]
 """Files and lines by the titles of objects: ``RoleBinding shop/ops``."""
@@ -221,6 +223,17 @@ def nodes_of(snapshot: Snapshot) -> Sequence[Object]:
     return list(snapshot.scan(NODES)) if NODES in snapshot.captured() else []
 
 
+def images_of(obj: Object | None) -> frozenset[str]:
+    """The images in the pod templates of an object; of none where there is no object."""
+    return frozenset(str(one["image"]) for spec in _specs(obj) for one in containers_of(spec) if one.get("image"))
+
+
+def secrets_of(obj: Object | None) -> frozenset[str]:
+    """The names of the Secrets that the pods of an object read, or that an object is."""
+    own = {name_of(obj)} if obj is not None and is_secret(obj) else set()
+    return frozenset(own.union(*(_secrets(spec) for spec in _specs(obj))))
+
+
 def breaches_of(obj: Object | None, behaviour: ServedBehaviour) -> frozenset[str]:
     """What the pods of an object do that the pod security level baseline forbids, such as running privileged."""
     baseline = LevelVersion("baseline")
@@ -230,3 +243,31 @@ def breaches_of(obj: Object | None, behaviour: ServedBehaviour) -> frozenset[str
         for _, template in templates
         for violation in violations(baseline, template.get("metadata") or {}, template.get("spec") or {}, behaviour)
     )
+
+
+def _specs(obj: Object | None) -> Iterator[Mapping[str, Any]]:
+    if obj is not None:
+        for _, template in pod_templates(obj, b""):
+            spec = template.get("spec")
+            if isinstance(spec, Mapping):
+                yield spec
+
+
+def _secrets(spec: Mapping[str, Any]) -> Iterator[str]:
+    """The Secrets of volumes, environments and image pulls."""
+    for volume in spec.get("volumes") or ():
+        yield from _named(at(volume, "secret", "secretName"))
+        for source in at(volume, "projected", "sources") or ():
+            yield from _named(at(source, "secret", "name"))
+    for container in containers_of(spec):
+        for source in container.get("envFrom") or ():
+            yield from _named(at(source, "secretRef", "name"))
+        for variable in container.get("env") or ():
+            yield from _named(at(variable, "valueFrom", "secretKeyRef", "name"))
+    for one in spec.get("imagePullSecrets") or ():
+        yield from _named(one.get("name"))
+
+
+def _named(name: object) -> Iterator[str]:
+    if isinstance(name, str) and name:
+        yield name

@@ -17,12 +17,14 @@ from simkit.analysis.manifest_plan.consequences import (
     access_rows,
     breaches_of,
     expectation_rows,
+    images_of,
     is_watched,
     knows_access,
     nodes_of,
     outlook,
     path_rows,
     places_of_bindings,
+    secrets_of,
 )
 from simkit.analysis.manifest_plan.result import (
     ACTIONS,
@@ -242,7 +244,7 @@ class _Planner:
         yield from expectation_rows(self._before, after, expectations)
         yield from self._pod_rows(touched, wanted, configured, places)
         yield from _version_rows(touched, wanted, new.release)
-        yield from _level_rows(touched, old, new)
+        yield from _content_rows(touched, old, new)
 
     def _pod_rows(
         self,
@@ -333,8 +335,8 @@ def _version_rows(touched: Sequence[ObjectChange], wanted: Dump, release: str) -
         yield PlanRow("versions", "removed", severity, change.title, detail, change.file, change.line)
 
 
-def _level_rows(touched: Sequence[ObjectChange], before: Snapshot, after: Snapshot) -> Iterator[PlanRow]:
-    """What pods do now that the pod security level baseline forbids, and did not before."""
+def _content_rows(touched: Sequence[ObjectChange], before: Snapshot, after: Snapshot) -> Iterator[PlanRow]:
+    """Images and Secrets that objects use now and did not before, or the other way round."""
     catalogue = {str(one.group_resource): one for one in catalogue_of(after).stored()}
     for one in touched:
         resource = catalogue.get(one.resource)
@@ -344,6 +346,13 @@ def _level_rows(touched: Sequence[ObjectChange], before: Snapshot, after: Snapsh
         beyond = breaches_of(new, after.behaviour) - breaches_of(old, before.behaviour)
         for breach in sorted(beyond):
             yield PlanRow("pod security", "added", Severity.HIGH, one.title, breach, one.file, one.line)
+        for word, contents in (("image", images_of), ("Secret", secrets_of)):
+            had, has = contents(old), contents(new)
+            for change, names in (("added", has - had), ("removed", had - has)):
+                detail = ", ".join(f"{word} {name}" for name in sorted(names))
+                if names:
+                    section: Section = "images and secrets"
+                    yield PlanRow(section, change, Severity.INFO, one.title, detail, one.file, one.line)
 
 
 def _origins(manifests: Dump) -> list[tuple[str, int | None]]:

@@ -32,6 +32,7 @@ Section = Literal[
     "budgets",
     "versions",
     "warnings",
+    "images and secrets",
 ]
 TITLES: Final[dict[Section, str]] = {
     "refused": "Refused or not tried",
@@ -44,6 +45,7 @@ TITLES: Final[dict[Section, str]] = {
     "objects": "Objects",
     "versions": "API versions removed at this release or the next",
     "warnings": "Warnings of kube-apiserver",
+    "images and secrets": "Images and secrets",
 }
 """The sections in the order in which a reviewer reads them, with their headings."""
 

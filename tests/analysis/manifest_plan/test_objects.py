@@ -78,6 +78,10 @@ def test_fields_change_and_go(cluster: Cluster) -> None:
         f"{start}.env[name=B]: {{'name': 'B', 'value': '2'}} -> absent",
         f"{start}.image: 'nginx:1' -> 'nginx:2'",
     ]
+    assert {(row.change, row.detail) for row in found.of("images and secrets")} == {
+        ("added", "image nginx:2"),
+        ("removed", "image nginx:1"),
+    }
 
 
 def test_an_immutable_field(cluster: Cluster) -> None:
