@@ -16,8 +16,9 @@ from simkit.cluster.options import Options
 from simkit.engine.authz.config import AuthorizerChain, NamedAuthorizer, ReloadingAuthorizer
 from simkit.engine.authz.rbac import RBACAuthorizer
 from simkit.engine.authz.webhook import FailurePolicy, ReviewVersion, Settings, WebhookAuthorizer
-from simkit.engine.egress.call import Caller, CallFailed, Poster
+from simkit.engine.egress.call import Caller, Poster
 from simkit.engine.egress.files import ClientConfig, load_kubeconfig
+from simkit.engine.egress.policy import Unreachable
 from simkit.engine.pipeline.metrics.counters import Metrics
 from simkit.logic.authorizers.node import NodeAuthorizer
 from simkit.logic.authorizers.node_graph import FOLLOWED, NodeGraph
@@ -67,7 +68,7 @@ class _NoAnswer:
     """A service that a fork does not call."""
 
     def post(self, body: bytes) -> bytes:
-        raise CallFailed("forks call no services outside")
+        raise Unreachable("forks call no services outside")
 
 
 @dataclass

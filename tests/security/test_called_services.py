@@ -14,7 +14,7 @@ from simkit.cluster.options import Options
 from simkit.engine.admission import webhook_calls
 from simkit.engine.authn.token_sources import WebhookTokens
 from simkit.engine.authz.webhook import Settings, WebhookAuthorizer
-from simkit.engine.egress.call import CallFailed, review_status
+from simkit.engine.egress.call import review_status
 from simkit.engine.egress.policy import LARGEST, MOST_BYTES, EgressPolicy, RememberedAnswers, Unreachable, parse_answer
 from simkit.engine.egress.webhook import post
 from simkit.meta.attributes import Attributes
@@ -137,9 +137,9 @@ def test_answers_of_other_types_count_as_failed_calls(kind: str) -> None:
         for value in ODD:
             try:
                 asked(kind, Says(put(review, place, value)))
-            except (CallFailed, StatusError):
+            except (Unreachable, StatusError):
                 continue
-    with pytest.raises(CallFailed):
+    with pytest.raises(Unreachable):
         review_status(b"[" * 2000, kind)
 
 

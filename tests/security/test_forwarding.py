@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from simkit.cluster.cluster import Cluster
-from simkit.engine.egress.call import Caller, CallFailed
+from simkit.engine.egress.call import Caller
 from simkit.engine.egress.files import ClientConfig
+from simkit.engine.egress.policy import Unreachable
 from simkit.meta.identity import AUTHENTICATED, MASTERS, Identity
 from simkit.meta.message import Request, Response
 from tests.engine.egress.service import Service, serving
@@ -135,8 +136,8 @@ def test_calls_follow_no_redirects(front: Front, tmp_path: Path) -> None:
     """Webhooks and identity providers are asked at the address that was given, and at no other."""
     front.status, front.service.location = 307, f"{front.service.url}/elsewhere"
     caller = Caller(ClientConfig(f"{front.service.url}/hook", front.service.authority.certificate_pem()))
-    with pytest.raises(CallFailed, match="the answer has status 307"):
+    with pytest.raises(Unreachable, match="the answer has status 307"):
         caller.post(b"{}")
-    with pytest.raises(CallFailed, match="the answer has status 307"):
+    with pytest.raises(Unreachable, match="the answer has status 307"):
         caller.get()
     assert front.seen()[0] == "/hook"

@@ -22,8 +22,9 @@ from simkit.engine.authn.claim_mapping import ClaimMapping, ClaimSource, Express
 from simkit.engine.authn.jws import read_key_set
 from simkit.engine.authn.x509 import ChainVerifier
 from simkit.engine.authn.x509_chain import load_authorities
-from simkit.engine.egress.call import CallFailed, review_status
+from simkit.engine.egress.call import review_status
 from simkit.engine.egress.files import load_kubeconfig
+from simkit.engine.egress.policy import Unreachable
 from simkit.engine.egress.webhook import BadReview, review
 from simkit.engine.http.keypair import make_authority
 from simkit.engine.pipeline.audit.policy import Policy
@@ -232,7 +233,7 @@ def test_the_answer_of_a_token_webhook(kind: str) -> None:
         return b'{"kind":"TokenReview","status":{"authenticated":true,"user":' + users[kind] + b"}}"
 
     def read(answer: bytes) -> None:
-        with suppress(CallFailed):
+        with suppress(Unreachable):
             review_status(answer, "TokenReview")
 
     assert growth(read, made, 400_000) < LINEAR

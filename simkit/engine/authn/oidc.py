@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from simkit.engine.authn.bearer import looks_signed
 from simkit.engine.authn.claim_mapping import ClaimMapping, ClaimSource, ClaimValidationRule, TokenRefused
-from simkit.engine.egress.call import Caller, CallFailed
+from simkit.engine.egress.call import Caller
 from simkit.engine.egress.files import ClientConfig
-from simkit.engine.egress.policy import parse_answer
+from simkit.engine.egress.policy import Unreachable, parse_answer
 from simkit.meta.clock import Clock
 from simkit.meta.deadline import check_deadline, current_deadline
 from simkit.meta.errors import SimkitError, unauthorized
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _DISTRIBUTED: Final = "_claim_names"
 """The claim that names claims outside of the token (OpenID Connect Core 1.0, section 5.6.2)."""
 Fetch = Callable[[str], bytes]
-"""A function that fetches a document from a URL. Raises CallFailed."""
+"""A function that fetches a document from a URL. Raises Unreachable."""
 
 
 _LOG: Final = logging.getLogger("simkit.authn")
@@ -110,7 +110,7 @@ class Provider:
         try:
             self._fetch_keys()
             found = True
-        except (CallFailed, ValueError) as error:
+        except (Unreachable, ValueError) as error:
             _LOG.warning("the keys of %s cannot be had: %s", self.issuer, error)
         finally:
             with self._lock:

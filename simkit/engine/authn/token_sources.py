@@ -17,8 +17,8 @@ from typing import Any, Final, Literal
 import orjson
 
 from simkit.engine.authn.bearer import TokenResponse
-from simkit.engine.egress.call import CallFailed, Poster, review_status, with_exponential_backoff
-from simkit.engine.egress.policy import RememberedAnswers
+from simkit.engine.egress.call import Poster, review_status, with_exponential_backoff
+from simkit.engine.egress.policy import RememberedAnswers, Unreachable
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import Clock
 from simkit.meta.domain import AUTHENTICATION_GROUP, SYSTEM_NAMESPACE, label
@@ -261,14 +261,14 @@ class WebhookTokens:
         try:
             answer = self._asked(token, wanted)
             verified = self._verified(review_status(answer, "TokenReview"), wanted)
-        except CallFailed as error:
+        except Unreachable as error:
             _LOG.warning("the token webhook failed: %s", error)
             raise unauthorized() from error
         self._answers.keep(question, verified, seconds=self._ttl, size=len(answer) if verified else 0)
         return verified
 
     def _asked(self, token: str, audiences: Sequence[str]) -> bytes:
-        """The answer of the service. Raises CallFailed."""
+        """The answer of the service. Raises Unreachable."""
         spec: dict[str, Any] = {"token": token}
         if audiences:
             spec["audiences"] = list(audiences)
@@ -311,5 +311,5 @@ def _text(value: Any) -> str:
     return value or ""
 
 
-def _unreadable() -> CallFailed:
-    return CallFailed("the answer is a TokenReview whose status cannot be read")
+def _unreadable() -> Unreachable:
+    return Unreachable("the answer is a TokenReview whose status cannot be read")

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 import orjson
 
-from simkit.engine.egress.call import CallFailed, Poster, review_status, status_fields, with_exponential_backoff
-from simkit.engine.egress.policy import RememberedAnswers
+from simkit.engine.egress.call import Poster, review_status, status_fields, with_exponential_backoff
+from simkit.engine.egress.policy import RememberedAnswers, Unreachable
 from simkit.meta.attributes import ALLOW, DENY, NO_OPINION, Attributes, Decision
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import Clock
@@ -225,7 +225,7 @@ class WebhookAuthorizer:
             status = self._status(spec, ask)
         except ConditionsError as error:
             return self._failed(str(error))
-        except CallFailed as error:
+        except Unreachable as error:
             _LOG.warning("the authorization webhook %s failed: %s", self.settings.name, error)
             return self._failed(str(error))
         return _decision(status)

@@ -22,38 +22,27 @@ MOST: Final = 16 * 1024 * 1024
 """The most bytes of a response that are read."""
 
 
-class CallFailed(Exception):
-    """A call without a usable response; ``status`` is the HTTP status if there was one."""
-
-    def __init__(self, why: str, status: int = 0) -> None:
-        super().__init__(why)
-        self.status = status
-
-    @property
-    def worth_repeating(self) -> bool:
-        """True if the same call may succeed in a moment."""
-        return self.status in (429, 500, 503, 504)
-
-
 class Poster(Protocol):
-    """A function that posts a document to a service. Raises CallFailed."""
+    """A function that posts a document to a service. Raises Unreachable."""
 
     def post(self, body: bytes) -> bytes: ...
 
 
 _ATTEMPTS: Final = 5
+_BUSY: Final = (429, 500, 503, 504)
+"""Statuses after which the same call may succeed in a moment."""
 
 
 def with_exponential_backoff(poster: Poster, body: bytes, *, backoff: float, sleep: Callable[[float], None]) -> bytes:
     """The response to a document, sent again while the service is busy; waits are in seconds.
 
-    Raises CallFailed for any other failure, and for the last one.
+    Raises Unreachable for any other failure, and for the last one.
     """
     for attempt in range(_ATTEMPTS - 1):
         try:
             return poster.post(body)
-        except CallFailed as error:
-            if not error.worth_repeating:
+        except Unreachable as error:
+            if error.status not in _BUSY:
                 raise
             check_deadline()
             sleep(backoff * 1.5**attempt)
@@ -62,19 +51,19 @@ def with_exponential_backoff(poster: Poster, body: bytes, *, backoff: float, sle
 
 
 def review_status(answer: bytes, kind: str) -> Mapping[str, Any]:
-    """The status of an answered review of a kind, such as TokenReview. Raises CallFailed for anything else."""
+    """The status of an answered review of a kind, such as TokenReview. Raises Unreachable for anything else."""
     try:
         document = parse_answer(answer)
     except json.JSONDecodeError as error:
-        raise CallFailed(f"the answer is no JSON: {error}") from None
+        raise Unreachable(f"the answer is no JSON: {error}") from None
     status = document.get("status") if isinstance(document, dict) else None
     if not isinstance(status, dict) or document.get("kind") not in (None, "", kind):
-        raise CallFailed(f"the answer is no {kind} with a status")
+        raise Unreachable(f"the answer is no {kind} with a status")
     return status
 
 
 def status_fields(status: Mapping[str, Any], kind: str, **types: type) -> dict[str, Any]:
-    """The fields of a review's status that are named and given. Raises CallFailed for one of another type.
+    """The fields of a review's status that are named and given. Raises Unreachable for one of another type.
 
     Examples
     --------
@@ -83,7 +72,7 @@ def status_fields(status: Mapping[str, Any], kind: str, **types: type) -> dict[s
     """
     found = {name: status[name] for name in types if status.get(name) is not None}
     if not all(isinstance(value, types[name]) for name, value in found.items()):
-        raise CallFailed(f"the answer is a {kind} whose status cannot be read")
+        raise Unreachable(f"the answer is a {kind} whose status cannot be read")
     return found
 
 
@@ -105,11 +94,11 @@ class Caller:
         return f"<Caller of {self.endpoint.url}>"
 
     def post(self, body: bytes) -> bytes:
-        """The answer to a JSON document. Raises CallFailed for anything but a success."""
+        """The answer to a JSON document. Raises Unreachable for anything but a success."""
         return self._request("POST", body, {"content-type": "application/json", "accept": "application/json"})
 
     def get(self) -> bytes:
-        """The content at the endpoint's URL. Raises CallFailed for anything but a success."""
+        """The content at the endpoint's URL. Raises Unreachable for anything but a success."""
         return self._request("GET", b"", {"accept": "application/json"})
 
     def _request(self, method: str, body: bytes, headers: Mapping[str, str]) -> bytes:
@@ -118,7 +107,7 @@ class Caller:
         try:
             parts, peer = self._parts, self._peer
         except ValueError as error:
-            raise CallFailed(f'parse "{self.endpoint.url}": {error}') from error
+            raise Unreachable(f'parse "{self.endpoint.url}": {error}') from error
         path = parts.path or "/"
         target = f"{path}?{parts.query}" if parts.query else path
         sent = {"Host": parts.netloc.rpartition("@")[2], **headers, **self._credentials}
@@ -127,9 +116,9 @@ class Caller:
         try:
             status, content, _ = fetch(peer, method, target, sent, body, timeout=self.timeout, most=MOST)
         except Unreachable as error:
-            raise CallFailed(f'{method} "{self.endpoint.url}": {error}') from error
+            raise Unreachable(f'{method} "{self.endpoint.url}": {error}') from error
         if not 200 <= status < 300:
-            raise CallFailed(f'{method} "{self.endpoint.url}": the answer has status {status}', status)
+            raise Unreachable(f'{method} "{self.endpoint.url}": the answer has status {status}', status)
         return content
 
     @cached_property

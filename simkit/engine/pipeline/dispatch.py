@@ -147,7 +147,11 @@ def _check_verb(info: RequestInfo, resource: Resource) -> None:
     """Raise 405 for a verb that the path does not have; media types are looked at later."""
     verbs = resource.subresources[info.subresource].verbs if info.subresource else resource.verbs
     if info.verb not in verbs:
-        raise unsupported(info) if resource.custom else method_not_allowed()
+        raise _no_verb(info, resource)
+
+
+def _no_verb(info: RequestInfo, resource: Resource) -> StatusError:
+    return unsupported(info) if resource.custom else method_not_allowed()
 
 
 _WITHOUT_TABLES: Final = frozenset(
@@ -269,7 +273,7 @@ def _check_route(info: RequestInfo, resource: Resource) -> None:
     if info.rest and not resource.custom and info.subresource != "proxy":
         raise no_route()
     if not info.verb:
-        raise unsupported(info) if resource.custom else method_not_allowed()
+        raise _no_verb(info, resource)
     own = info.resource == "namespaces" and not info.group
     if info.namespace and not resource.namespaced and not own:
         raise no_route()

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 
 from simkit.engine.authn.jws import ALGORITHMS, BadKeySet, read_key_set
 from simkit.engine.authn.oidc import OIDCOptions, Provider, over_https, tokens_by_flags
-from simkit.engine.egress.call import CallFailed
+from simkit.engine.egress.policy import Unreachable
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity
 from tests.engine.authn.providers import CURVE_KEY, RSA_KEY, Issuer, published, who
@@ -133,7 +133,7 @@ def test_unreachable_providers_are_tried_again(issuer: Issuer) -> None:
     def fetch(url: str) -> bytes:
         tried.append(url)
         if len(tried) == 1:
-            raise CallFailed("down")
+            raise Unreachable("down")
         return over_https(issuer.authority)(url)
 
     tokens.provider = Provider(issuer.url, fetch, issuer.clock)

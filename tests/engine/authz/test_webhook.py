@@ -17,8 +17,9 @@ from simkit.engine.authz.webhook import (
     review_of,
     spec_of,
 )
-from simkit.engine.egress.call import Caller, CallFailed
+from simkit.engine.egress.call import Caller
 from simkit.engine.egress.files import load_kubeconfig
+from simkit.engine.egress.policy import Unreachable
 from simkit.meta.attributes import ALLOW, DENY, NO_OPINION, Attributes, Verdict
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.identity import Identity
@@ -32,7 +33,7 @@ ASK = Attributes(ANN, "get", "apps", "v1", "deployments", "scale", "x", "d")
 class Said:
     """A service that says the same to everybody, or fails."""
 
-    def __init__(self, status: dict[str, Any] | None = None, failure: CallFailed | None = None) -> None:
+    def __init__(self, status: dict[str, Any] | None = None, failure: Unreachable | None = None) -> None:
         self.status, self.failure = status or {"allowed": True}, failure
         self.asked: list[Any] = []
 
@@ -119,9 +120,9 @@ def test_large_questions_are_not_remembered() -> None:
 @pytest.mark.parametrize(("policy", "verdict"), [("Deny", DENY), ("NoOpinion", NO_OPINION)])
 @pytest.mark.parametrize(
     "failure",
-    [CallFailed("refused"), CallFailed("not there", 404)],
+    [Unreachable("refused"), Unreachable("not there", 404)],
 )
-def test_failures(policy: Any, verdict: Verdict, failure: CallFailed) -> None:
+def test_failures(policy: Any, verdict: Verdict, failure: Unreachable) -> None:
     """A service that cannot be asked is what the failure policy says; nothing is remembered."""
     said = Said(failure=failure)
     asked = webhook(said, failure_policy=policy, name="mine")
@@ -133,7 +134,7 @@ def test_failures(policy: Any, verdict: Verdict, failure: CallFailed) -> None:
 
 def test_passing_trouble_is_waited_out() -> None:
     """An overloaded service is asked again, up to five times."""
-    said = Said(failure=CallFailed("busy", 503))
+    said = Said(failure=Unreachable("busy", 503))
     assert webhook(said).authorize(ASK).error == "busy"
     assert len(said.asked) == 5
 
