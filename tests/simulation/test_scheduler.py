@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import simkit
 from simkit.simulation.scheduler.algorithm import nodes_to_find
 from tests.simulation.worlds import deployment, messages, node_of, phase, pod, simulated
 
@@ -289,3 +290,16 @@ def test_many_pods_are_scheduled_in_several_syncs() -> None:
 def test_a_share_of_many_nodes_is_enough(nodes: int, looked_for: int) -> None:
     """The share falls from half of them to five percent, and a hundred feasible nodes are the least."""
     assert nodes_to_find(nodes) == looked_for
+
+
+def test_a_scheduler_that_may_not_write(caplog: pytest.LogCaptureFixture) -> None:
+    """A refused write of one pod is logged, and does not end the work of the controllers."""
+    place = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop", "uid": "1"}}
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default", "namespace": "shop"}}
+    cluster = simkit.load([place, account], captured=["*"])  # without the roles that every server has
+    cluster.add_nodes(1)
+    container = {"name": "main", "image": "web", "resources": {"requests": {"cpu": "500"}}}
+    meta = {"name": "large", "namespace": "shop"}
+    cluster.create({"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": {"containers": [container]}})
+    cluster.settle()
+    assert 'User "system:kube-scheduler" cannot patch resource "pods/status"' in caplog.text.replace('\\"', '"')

@@ -5,6 +5,7 @@ Upstream: pkg/scheduler, release 1.30, with its default profile.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any, Final
@@ -31,6 +32,7 @@ from simkit.simulation.scheduler.scheduler_cache import SchedulerCache
 from simkit.simulation.scheduler.view import WATCHED, View, fit_message, not_preempted
 from simkit.simulation.scheduler.volume_claims import prepare_claims
 
+_LOG: Final = logging.getLogger("simkit.scheduler")
 NAME: Final = "default-scheduler"
 _STRATEGIC: Final = "application/strategic-merge-patch+json"
 _NO_NODES: Final = "no nodes available to schedule pods"
@@ -90,7 +92,11 @@ class Scheduler:
             waiting = self.queue.pop(self._clock.now())
             if waiting is None:
                 break
-            self._schedule(client, view, waiting)
+            try:
+                self._schedule(client, view, waiting)
+            except RequeueError as refused:
+                _LOG.warning("%s/%s: %s", namespace_of(waiting.pod), name_of(waiting.pod), refused)
+                self.queue.failed(waiting, self._clock.now())
 
     def _start(self, snapshot: Snapshot) -> None:
         self.cache, self._known = SchedulerCache(self._behaviour), True
