@@ -29,6 +29,7 @@ from simkit.engine.controllers.job import JobController
 from simkit.engine.controllers.lifetimes import (
     BootstrapSigner,
     PodGCController,
+    TaintEvictionController,
     TokenCleaner,
     TTLAfterFinishedController,
 )
@@ -45,7 +46,6 @@ from simkit.engine.controllers.service_accounts import ServiceAccountsController
 from simkit.engine.controllers.service_addresses import ServiceCIDRsController
 from simkit.engine.controllers.stateful_set import StatefulSetController
 from simkit.engine.controllers.status_writers import PolicyStatusController, ResourceQuotaController
-from simkit.engine.controllers.taint_eviction import TaintEvictionController
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import Clock, NameSource
 from simkit.meta.names import GroupResource, GroupVersionKind

@@ -11,7 +11,6 @@ from typing import Any, Final
 
 from simkit.cluster.extensions import Extensions
 from simkit.engine.admission.candidates import Convert, LiveClusterReader
-from simkit.engine.admission.images import AlwaysPullImages
 from simkit.engine.admission.limit_ranger import LimitRanger
 from simkit.engine.admission.namespaces import NamespaceAutoProvision, NamespaceExists, NamespaceLifecycle
 from simkit.engine.admission.node_restriction import NodeRestriction
@@ -29,7 +28,6 @@ from simkit.engine.admission.pod_scheduling import (
     RuntimeClass,
 )
 from simkit.engine.admission.pod_security import Exemptions, PodSecurity
-from simkit.engine.admission.pod_security_policy import PodSecurityPolicy
 from simkit.engine.admission.policies import MutatingAdmissionPolicy, ValidatingAdmissionPolicy
 from simkit.engine.admission.resource_quota import Charge, LimitedResource, ResourceQuota
 from simkit.engine.admission.security_context_constraints import SecurityContextConstraint
@@ -43,8 +41,10 @@ from simkit.engine.admission.signers import (
 from simkit.engine.admission.single_rules import (
     AlwaysAdmit,
     AlwaysDeny,
+    AlwaysPullImages,
     DenyServiceExternalIPs,
     OwnerReferencesPermissionEnforcement,
+    PodSecurityPolicy,
 )
 from simkit.engine.admission.storage import (
     DefaultIngressClass,

@@ -1,17 +1,27 @@
-"""Admission plugins with one rule for any kind of object."""
+"""Admission plugins with one rule each."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from simkit.engine.admission.plugin_attributes import PODS, SERVICES, WRITES, Handler, admission_forbidden, written
+from simkit.engine.admission.plugin_attributes import (
+    PODS,
+    SERVICES,
+    WRITES,
+    Handler,
+    admission_forbidden,
+    with_spec,
+    written,
+)
 from simkit.meta.attributes import Attributes
-from simkit.meta.fielderror import quoted
-from simkit.meta.names import GroupVersion, GroupVersionKind
+from simkit.meta.fielderror import quoted, unsupported
+from simkit.meta.names import GroupResource, GroupVersion, GroupVersionKind
 from simkit.meta.objects import Object, at, metadata
+from simkit.meta.podspec import CONTAINER_LISTS, containers_of
 from simkit.schema.catalogue import Catalogue
-from simkit.seams import OPERATIONS, Authorizer, Review
+from simkit.seams import OPERATIONS, Authorizer, Reader, Review
+from simkit.seams.caveats import NOT_HELD
 
 # AlwaysAdmit and AlwaysDeny, for tests.
 # Upstream: plugin/pkg/admission/admit and plugin/pkg/admission/deny, release 1.30.
@@ -114,3 +124,59 @@ def _newly_blocked(owners: list[Mapping[str, Any]], before: list[Mapping[str, An
     for owner in owners:
         if owner.get("blockOwnerDeletion") and owner.get("uid") not in blocked:
             yield owner
+
+
+# AlwaysPullImages sets the pull policy of every container to Always.
+# Upstream: plugin/pkg/admission/alwayspullimages, release 1.30.
+
+
+class AlwaysPullImages(Handler, operations=WRITES, resources={PODS}):
+    """Admits pods whose images are new."""
+
+    def mutate(self, review: Review) -> Object:
+        """The pod with the pull policy ``Always`` in every container."""
+        pod = written(review)
+        if _ignored(review):
+            return pod
+        changed: dict[str, Any] = {}
+        for field in CONTAINER_LISTS:
+            present = at(pod, "spec", field)
+            if present:
+                changed[field] = [{**container, "imagePullPolicy": "Always"} for container in present]
+        return with_spec(pod, **changed)
+
+    def validate(self, review: Review) -> None:
+        """Raises 403 if a later plugin changed a pull policy."""
+        if _ignored(review):
+            return
+        for field in CONTAINER_LISTS:
+            for index, container in enumerate(at(written(review), "spec", field) or ()):
+                policy = container.get("imagePullPolicy", "")
+                if policy != "Always":
+                    path = f"spec.{field}[{index}].imagePullPolicy"
+                    raise admission_forbidden(review, unsupported(path, policy, ["Always"]).told(review.behaviour))
+
+
+def _ignored(review: Review) -> bool:
+    if review.subresource:
+        return True
+    return review.operation == "UPDATE" and _images(written(review)) <= _images(review.old or {})
+
+
+def _images(pod: Mapping[str, Any]) -> set[str]:
+    return {each.get("image", "") for each in containers_of(pod.get("spec") or {})}
+
+
+_POLICIES: Final = GroupResource("policy", "podsecuritypolicies")
+
+
+class PodSecurityPolicy(Handler, operations=WRITES, resources={PODS}):
+    """Warns where pod security policies are stored, since pods are not held to them. Releases up to 1.24 have it."""
+
+    def __init__(self, store: Reader) -> None:
+        self._store = store
+
+    def validate(self, review: Review) -> None:
+        """Add the warning that the policies were not evaluated."""
+        if not review.subresource and any(True for _ in self._store.scan(_POLICIES, limit=1)):
+            review.warnings.append(NOT_HELD)

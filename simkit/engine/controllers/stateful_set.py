@@ -19,15 +19,15 @@ from simkit.client.resources import CLAIMS, PODS, REVISIONS, STATEFUL_SETS
 from simkit.client.work_queue import RequeueError
 from simkit.engine.controllers import ownership
 from simkit.engine.controllers.ownership import MOST_AT_ONCE, owners_concerned, selector_of
-from simkit.engine.controllers.stateful_set_claims import KEPT, StatefulSetClaims, own_volumes
 from simkit.logic.workloads.pods import available_from, has_ended, is_ready, pod_of
 from simkit.logic.workloads.revisions import POD_HASH, template_of
 from simkit.meta.clock import Clock
 from simkit.meta.domain import label
+from simkit.meta.fielderror import aggregate_errors
 from simkit.meta.integers import is_digits, parse_int
 from simkit.meta.message import Response
 from simkit.meta.names import Key
-from simkit.meta.objects import Object, at, labels_of, metadata, name_of, namespace_of, with_metadata
+from simkit.meta.objects import Draft, Object, at, labels_of, metadata, name_of, namespace_of, with_metadata
 from simkit.seams import Change
 
 _POD_NAME: Final = label("pod-name", "statefulset")
@@ -322,3 +322,56 @@ def _is_running(pod: Object) -> bool:
 
 def _is_healthy(pod: Object) -> bool:
     return _is_running(pod) and is_ready(pod) and not is_terminating(pod)
+
+
+KEPT: Final = "simkit keeps the claims of a stateful set, whatever its persistentVolumeClaimRetentionPolicy says"
+"""The text of the Event about a policy that would delete claims."""
+
+
+class StatefulSetClaims:
+    """The claims of one pod of a StatefulSet at a time."""
+
+    def __init__(self, events: EventRecorder) -> None:
+        self._events = events
+
+    def make(self, client: Client, lister: Lister, owner: Object, number: int) -> None:
+        """Make the claims that a pod misses. Raises RequeueError where one cannot be had."""
+        failures = []
+        for wanted in wanted_claims(owner, number):
+            name = wanted["metadata"]["name"]
+            found = lister.get(Key(CLAIMS, namespace_of(owner), name))
+            if found is not None:
+                failures += [f"pvc {name} is being deleted"] if is_terminating(found) else []
+                continue
+            response = create(client, CLAIMS, namespace_of(owner), wanted)
+            pod, place = f"Pod {name_of(owner)}-{number}", f"in StatefulSet {name_of(owner)}"
+            if response.succeeded:
+                self._events.event(client, owner, "SuccessfulCreate", f"create Claim {name} {pod} {place} success")
+                continue
+            said = str(response.object.get("message"))
+            failures.append(f"failed to create PVC {name}: {said}")
+            if response.status != 409:
+                text = f"create Claim {name} for {pod} {place} failed error: {said}"
+                self._events.event(client, owner, "FailedCreate", text, warning=True)
+        if failures:
+            raise RequeueError(aggregate_errors(failures))
+
+
+def wanted_claims(owner: Object, number: int) -> list[Draft]:
+    """The claims of a pod."""
+    made: list[Draft] = []
+    labels = at(owner, "spec", "selector", "matchLabels") or {}
+    for template in at(owner, "spec", "volumeClaimTemplates") or ():
+        given = template.get("metadata") or {}
+        meta = {key: value for key, value in given.items() if key in ("labels", "annotations") and value}
+        meta["labels"] = {**(given.get("labels") or {}), **labels}
+        meta["name"] = f"{given['name']}-{name_of(owner)}-{number}"
+        spec = template.get("spec") or {}
+        made.append({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": meta, "spec": spec})
+    return made
+
+
+def own_volumes(owner: Object, name: str) -> list[Draft]:
+    """The volumes that a pod of some name has by its claims."""
+    templates = [each["metadata"]["name"] for each in at(owner, "spec", "volumeClaimTemplates") or ()]
+    return [{"name": each, "persistentVolumeClaim": {"claimName": f"{each}-{name}"}} for each in templates]

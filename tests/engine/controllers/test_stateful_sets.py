@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import simkit
-from simkit.engine.controllers.stateful_set_claims import KEPT
+from simkit.engine.controllers.stateful_set import KEPT
 from simkit.meta.message import Request
 from tests.engine.controllers.worlds import POD_SPEC, all_ready, names, obj, patch, say, told, workload
 
