@@ -27,6 +27,8 @@ GRANTS: Final = {
     "AKS": ("Azure role assignment", "Azure role", "Azure roles"),
 }
 """What providers call a grant, and what it grants: one and several."""
+_DENIALS: Final = {"GKE": "IAM deny policies and principal access boundaries", "AKS": "Azure deny assignments"}
+"""What of a provider takes away what it grants, and is in no export."""
 MOST_NAMED: Final = 5
 """The gaps of an export that a caveat names."""
 _DECIDED: Final = frozenset({"Node", "RBAC", "AlwaysAllow", "AlwaysDeny"})
@@ -193,6 +195,10 @@ def _caveats_of_access(access: ProviderAccess, provider: str) -> Iterator[Caveat
         more = f" and {len(pairs) - MOST_NAMED:,} more" if len(pairs) > MOST_NAMED else ""
         text = f"Lower bound: what these {GRANTS[access.provider][2]} allow is not known: {told}{more}."
         yield Caveat("unknown-access-policy", text)
+    denials = _DENIALS.get(access.provider)
+    if denials and access.rules:
+        text = f"Upper bound: {denials} were not read, and may deny what {GRANTS[access.provider][2]} allow."
+        yield Caveat("unread-denials", text)
 
 
 def stated(modes: Iterable[str], policies: bytes = b"", gates: Mapping[str, bool] | None = None) -> Authorization:

@@ -43,7 +43,8 @@ class Caveat:
     ----------
     id
         A stable word for programs: ``always-allow``, ``outside-access``, ``unknown-access-policy``,
-        ``unknown-authorizers``, ``undecided-authorizer``, ``incomplete-rules``, ``not-captured`` or ``not-read``.
+        ``unread-denials``, ``unknown-authorizers``, ``undecided-authorizer``, ``incomplete-rules``, ``not-captured`` or
+        ``not-read``.
     text
         The sentences for people.
     """
