@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 from simkit.analysis.readable_frame import ReadableFrame
 from simkit.analysis.rendering import text_lines
@@ -37,6 +37,30 @@ class NotReproduced(RuntimeError):
     """A counterexample that did not reproduce when it was executed. This is a fault of simkit, and never an answer."""
 
 
+class Counterexample(Protocol):
+    """A case that contradicts a claim, with its text in one line."""
+
+    @property
+    def subject(self) -> str:
+        """Who or what it is about, as text."""
+        ...
+
+    @property
+    def request(self) -> str:
+        """What is asked for, or reached."""
+        ...
+
+    @property
+    def reason(self) -> str:
+        """Why it is possible, or refused."""
+        ...
+
+    @property
+    def executed(self) -> bool:
+        """True if it was executed on a fork; False if only a decision was asked for."""
+        ...
+
+
 @dataclass(frozen=True)
 class ProofAnswer(Result):
     """The answer to a claim about all requests or all objects. In a condition it is true only if it is PASS.
@@ -51,8 +75,7 @@ class ProofAnswer(Result):
     why
         The reason in one paragraph.
     counterexamples
-        The cases that contradict the claim, each with subject, request, reason and executed; empty unless the verdict
-        is FAIL.
+        The cases that contradict the claim; empty unless the verdict is FAIL.
     cases
         The classes of cases that were looked at, as a table.
     """
@@ -60,7 +83,7 @@ class ProofAnswer(Result):
     claim: str
     verdict: Verdict
     why: str
-    counterexamples: tuple[Any, ...] = ()
+    counterexamples: tuple[Counterexample, ...] = ()
     cases: pd.DataFrame = field(default_factory=ReadableFrame, repr=False, compare=False)
 
     @property
