@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from simkit.meta.attributes import Attributes, Decision
+from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, quoted, required
 from simkit.meta.identity import Identity, service_account_groups, service_account_user
 from simkit.meta.integers import parse_int
@@ -26,7 +27,7 @@ _GROUPS: Final = "openshift.io/sa.scc.supplemental-groups"
 _LEVEL: Final = "openshift.io/sa.scc.mcs"
 UNALLOCATED: Final[Mapping[str, str]] = {_USERS: "1000000000/10000", _LEVEL: "s0:c1,c0"}
 """Stands for what a controller of OpenShift writes into every namespace: the first block of users, and a level."""
-_SECCOMP: Final = "seccomp.security.alpha.kubernetes.io/pod"
+_SECCOMP: Final = label("pod", "seccomp.security.alpha")
 _RUNTIME_DEFAULTS: Final = ("runtime/default", "docker/default")
 _SAFE_SYSCTLS: Final = frozenset(
     (
@@ -293,7 +294,8 @@ class _Provider:
         yield from self._errors_of_user(path, both)
         yield from self._errors_of_labels(f"{path}.seLinuxOptions", both.get("seLinuxOptions"))
         profile = _profile_text(own.get("seccompProfile") or of_pod.get("seccompProfile"))
-        where = f"pod.metadata.annotations[container.seccomp.security.alpha.kubernetes.io/{container.get('name')}]"
+        note = label(str(container.get("name")), "container.seccomp.security.alpha")
+        where = f"pod.metadata.annotations[{note}]"
         yield from self._errors_of_profile(where, profile)
         if own.get("privileged") and not self._allows("allowPrivilegedContainer"):
             yield invalid_value(f"{path}.privileged", True, "Privileged containers are not allowed")
