@@ -5,27 +5,25 @@ A proof about roles and bindings says less of a cluster whose other authorizers 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, Protocol
 
+from simkit.analysis.caveats import caveats_of
 from simkit.analysis.readable_frame import ReadableFrame
 from simkit.analysis.rendering import text_lines
 from simkit.analysis.result import Result
-from simkit.meta.visible_text import html_text
-from simkit.present.colours import GREEN, VERMILION
-
-if TYPE_CHECKING:
-    import pandas as pd
-from collections.abc import Iterable
-
-from simkit.analysis.caveats import caveats_of
 from simkit.logic.authorizers.chain import RBAC
 from simkit.logic.authorizers.node_graph import FOLLOWED
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object
+from simkit.meta.visible_text import html_text
+from simkit.present.colours import GREEN, VERMILION
 from simkit.seams.caveats import Caveat
 from simkit.seams.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Verdict = Literal["PASS", "FAIL", "UNKNOWN"]
 PASS: Final = "PASS"
