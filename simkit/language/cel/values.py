@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from simkit.language.cel.errors import EvaluationError
 from simkit.meta.duration import nanoseconds
@@ -118,6 +117,8 @@ class Timestamp:
         if offset:
             minutes = int(offset[2]) * 60 + int(offset[3])
             return moment + timedelta(minutes=-minutes if offset[1] == "-" else minutes)
+        from zoneinfo import ZoneInfo, ZoneInfoNotFoundError  # for zones by name alone
+
         try:
             return moment.astimezone(ZoneInfo(zone))
         except (ZoneInfoNotFoundError, ValueError, OSError):
