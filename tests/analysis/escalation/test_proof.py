@@ -12,7 +12,7 @@ from simkit.analysis.escalation import CLUSTER, Path, Proofs, escalations, next_
 from simkit.analysis.escalation.prove import proof as proof_module
 from simkit.analysis.escalation.prove.proof import prove_all
 from simkit.cluster.cluster import Cluster
-from simkit.cluster.loading import demo
+from simkit.cluster.loading import demo, load
 from simkit.meta.errors import SimkitError
 from tests.analysis.escalation.scenes import ATTACKER, RBAC, fenced, node, pod, scene, served
 from tests.analysis.worlds import account, binding, namespace, role, rule
@@ -311,3 +311,16 @@ def test_proofs_are_readable() -> None:
     assert list(proof.to_frame()["primitive"]) == ["D1", "D1", "A1", "end"]
     assert "<ul" in proof._repr_html_()
     assert "<table" in Proofs((proof,))._repr_html_()
+
+
+def test_goals_of_clusters_in_which_nobody_may_review_itself() -> None:
+    """Without the role ``system:basic-user``, an administrator reviews what the attacker has reached."""
+    objects = [namespace("shop"), account("shop", "default"), account("shop", "strong")]
+    objects += [role("everything", rule("*", "*", groups="*")), role("maker", rule("create", "pods"))]
+    objects += [
+        binding("strong", "everything", "sa:shop/strong"),
+        binding("ann", "maker", "user:ann", namespace="shop"),
+    ]
+    cluster = load(objects, captured=["*"])
+    path = cluster.escalations("user:ann", goal="get secrets in shop")[0]
+    assert path.prove(cluster), path.prove(cluster)

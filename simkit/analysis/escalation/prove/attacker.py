@@ -69,6 +69,7 @@ UPGRADE: Final = {
 """Headers of a request that opens a WebSocket."""
 OPENED: Final = ("exec", "attach", "portforward")
 """Subresources whose requests open a stream."""
+_FORBIDDEN: Final = 403
 STRATEGIC: Final = "application/strategic-merge-patch+json"
 Question = tuple[Action, Identity | None]
 """The attributes of a review, and its subject: the attacker itself if None."""
@@ -115,8 +116,7 @@ class Attacker:
         if question is None:
             return
         access, who = question
-        path, body = review(access, who)
-        answer = self.session.send("POST", path, body, by=self.session.credential if who is None else None)
+        answer = self._judged(access, self.session.credential) if who is None else self._judged_by_others(access, who)
         status = (answer.object or {}).get("status") or {} if answer.succeeded else {}
         whose = "self" if who is None else who.user or who.groups[0]
         asks = "" if who is None else "an administrator"
@@ -260,15 +260,27 @@ class Attacker:
         self.session.note(at.format(name=name, pod=self.values["pod"]), "" if done else why)
 
     def review(self, access: Action) -> None:
-        """Send a SelfSubjectAccessReview. Raises Refused if it is denied."""
-        path, body = review(access)
-        answer = self.session.attempt("POST", path, body, accept=lambda one: bool(at(one.object, "status", "allowed")))
-        granted = bool(at(answer.object, "status", "allowed")) if answer.succeeded else False
+        """Review the access of the attacker, under each of its identities. Raises Refused if none has it."""
+        session = self.session
+        answers = [(self._judged(access, session.credential), session.credential)]
+        for credential in reversed(session.wallet):
+            if not _is_allowed(answers[-1][0]) and credential is not session.credential:
+                answers.append((self._judged(access, credential), credential))
+        answer, credential = next((pair for pair in answers if _is_allowed(pair[0])), answers[0])
+        session.credential, granted = credential, _is_allowed(answer)
         self.session.keep(
             answer, f"review of self: {access}", at(answer.object, "status", "reason") or "", allowed=granted
         )
         if not granted:
             raise Refused(f"{self.session.credential.user} may not {access}")
+
+    def _judged(self, access: Action, credential: Credential) -> Response:
+        """The answer to a review of oneself; where no role allows to ask, to that of an administrator."""
+        answer = self.session.send("POST", *review(access), by=credential)
+        return self._judged_by_others(access, credential.seen) if answer.status == _FORBIDDEN else answer
+
+    def _judged_by_others(self, access: Action, who: Identity) -> Response:
+        return self.session.send("POST", *review(access, who), by=None)
 
     def _approve(self, operation: Operation) -> None:
         if operation.by != "attacker":
@@ -359,3 +371,8 @@ class Attacker:
 
 def _shown(headers: Mapping[str, str]) -> str:
     return ", ".join(f"{name}: {value}" for name, value in headers.items())
+
+
+def _is_allowed(answer: Response) -> bool:
+    """True if an access review was answered with yes."""
+    return answer.succeeded and bool(at(answer.object, "status", "allowed"))

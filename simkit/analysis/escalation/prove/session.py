@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -166,6 +166,7 @@ def signed(request: str) -> tuple[str, str, tuple[str, ...]]:
 
 
 REFUSALS: Final = (401, 403, 404, 422)
+_DENIED: Final = (401, 403)
 NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
 NAMESPACE: Final = "the namespace exists, although the dump does not hold it"
 UNKNOWN_PATH: Final = b"404 page not found"
@@ -273,16 +274,15 @@ class Session:
         *,
         content_type: str = "application/json",
         headers: Mapping[str, str] = NO_HEADERS,
-        accept: Callable[[Response], bool] = lambda answer: answer.status not in (401, 403),
     ) -> Response:
         """The answer to the attacker: under its present identity, or else under an earlier one."""
         first = self.send(method, path, body, by=self.credential, content_type=content_type, headers=headers)
-        if accept(first):
+        if first.status not in _DENIED:
             return first
         for credential in reversed(self.wallet):
             if credential is not self.credential:
                 answer = self.send(method, path, body, by=credential, content_type=content_type, headers=headers)
-                if accept(answer):
+                if answer.status not in _DENIED:
                     self.credential = credential
                     return answer
         return first
