@@ -26,7 +26,6 @@ from simkit.meta.fielderror import FieldError, invalid_value, required, unsuppor
 from simkit.meta.name_validation import dns1035_label, dns_subdomain, kind_name, path_segment
 from simkit.meta.objects import Draft, Object, at, name_of
 
-_VALIDATING_ADMISSION_POLICY_GROUP: Final = api_group("admissionregistration")
 _REASONS: Final = ("Forbidden", "Invalid", "RequestEntityTooLarge")
 
 
@@ -122,7 +121,7 @@ _VALIDATING_ADMISSION_POLICY = Strategy(
 )
 
 
-_VALIDATING_ADMISSION_POLICY_BINDING_GROUP: Final = api_group("admissionregistration")
+_GROUP: Final = api_group("admissionregistration")
 
 
 def _default_validating_admission_policy_binding(behaviour: ServedBehaviour, draft: Draft) -> None:
@@ -197,9 +196,7 @@ def binding_strategy(*rules: Check) -> Strategy:
     )
     return replace(
         stable,
-        older_versions={
-            f"{_VALIDATING_ADMISSION_POLICY_BINDING_GROUP}/v1alpha1": replace(stable, default=_default_first)
-        },
+        older_versions={f"{_GROUP}/v1alpha1": replace(stable, default=_default_first)},
     )
 
 

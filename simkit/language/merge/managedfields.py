@@ -136,8 +136,12 @@ def records_of(obj: Object | None) -> Sequence[Record]:
 
 def managed_fields_of(obj: Object | None) -> ManagedFields:
     """The managed fields of a stored object; empty if they cannot be decoded."""
+    return _readable(records_of(obj))
+
+
+def _readable(records: Sequence[Record]) -> ManagedFields:
     try:
-        return read(records_of(obj), stored=True)
+        return read(records, stored=True)
     except BadManagedFields:
         return {}
 
@@ -210,7 +214,7 @@ Paths = Mapping[str, tuple[str, ...] | None]
 def scale_records(parent: Sequence[Record], replicas: Paths) -> list[Record]:
     """The managedFields of the Scale of an object with these managedFields."""
     managed: ManagedFields = {}
-    for owner, claim in _read(parent).items():
+    for owner, claim in _readable(parent).items():
         path = replicas.get(claim.api_version)
         if path and has(claim.fields, *path):
             managed[_in_version(owner, SCALE_VERSION)] = VersionedSet(of_paths(REPLICAS), SCALE_VERSION, claim.time)
@@ -236,9 +240,9 @@ def parent_records(
     Owners that are new through the Scale get no time. So do updaters that keep the replicas: they are told apart by
     version, and that of a Scale is another one, so that their entry loses the replicas to a second one.
     """
-    left = dict(_read(scale))
+    left = dict(_readable(scale))
     managed: ManagedFields = {}
-    for owner, claim in _read(parent).items():
+    for owner, claim in _readable(parent).items():
         if claim.api_version not in replicas:
             continue
         path = replicas[claim.api_version]
@@ -262,10 +266,3 @@ def _in_version(owner: Owner, api_version: str) -> Owner:
     """The manager in another version: only updaters are distinguished by version."""
     version = api_version if owner.operation == UPDATE else ""
     return Owner(owner.manager, owner.operation, version, owner.subresource)
-
-
-def _read(records: Sequence[Record]) -> ManagedFields:
-    try:
-        return read(records, stored=True)
-    except BadManagedFields:
-        return {}

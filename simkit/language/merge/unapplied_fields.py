@@ -11,7 +11,7 @@ from typing import Any
 
 from simkit.language.merge.fieldset import EMPTY, SELF, Fields, Node, difference, intersection, is_member, union
 from simkit.language.merge.managedfields import Owner, VersionedSet
-from simkit.language.merge.type_def import ANY, LEAF, LIST, MAP, SET, BadElement, TypeDef, type_def_of
+from simkit.language.merge.type_def import ANY, LIST, MAP, SET, BadElement, TypeDef, type_def_of
 from simkit.language.merge.typed import field_set
 from simkit.language.merge.versions import Converter
 from simkit.meta.behaviour import ServedBehaviour
@@ -157,37 +157,6 @@ def _element(type_def: TypeDef, item: Any) -> str:
         return type_def.element(item)
     except BadElement:
         return ""
-
-
-def extract_items(value: Any, fields: Fields, type_def: TypeDef) -> Any:
-    """The value with the fields of a set only: the configuration that would own them."""
-    kind = type_def.kind
-    if isinstance(value, dict) and (kind is MAP or kind is ANY):
-        return _map_of(value, fields, type_def)
-    if isinstance(value, list) and (kind is LIST or kind is SET):
-        found = ((item, fields.get(_element(type_def, item))) for item in value)
-        return [
-            _with_keys(extract_items(item, node, type_def.items), item, type_def)
-            for item, node in found
-            if node is not None
-        ]
-    return value
-
-
-def _map_of(value: Mapping[str, Any], fields: Fields, type_def: TypeDef) -> dict[str, Any]:
-    out: dict[str, Any] = {}
-    for name, item in value.items():
-        node, child = fields.get(f"f:{name}"), type_def.child(name)
-        if node is not None and child is not None:
-            out[name] = item if child.kind is LEAF else extract_items(item, node, child)
-    return out
-
-
-def _with_keys(part: Any, item: Any, type_def: TypeDef) -> Any:
-    """The part of a keyed element with its keys, which identify it."""
-    if type_def.kind is not LIST:
-        return part
-    return {**{key: item[key] for key in type_def.keys if key in item}, **part}
 
 
 def ensure_named_fields_are_members(fields: Fields, type_def: TypeDef) -> Fields:

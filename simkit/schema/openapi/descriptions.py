@@ -79,13 +79,6 @@ def _folder() -> Path | None:
     return next(map(Path, places), None)
 
 
-def package_file(path: str) -> Path | None:
-    """A file of the package; None if there is none."""
-    folder = _folder()
-    file = folder / path if folder is not None else None
-    return file if file is not None and file.is_file() else None
-
-
 @cache
 def _models() -> Mapping[str, Path]:
     """The files of the package's models by class name, in lower case."""

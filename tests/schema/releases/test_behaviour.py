@@ -12,9 +12,9 @@ import pytest
 import simkit
 from simkit.meta import behaviour
 from simkit.meta.fielderror import invalid_value
-from simkit.schema.behaviour import behaviour_of, changes_of_behaviour, default_behaviour
+from simkit.schema.behaviour import behaviour_of, default_behaviour
 from simkit.schema.feature_gates import history_of, parse_feature_gates
-from simkit.schema.releases import FIRST, LAST, RELEASES, minor_of
+from simkit.schema.releases import RELEASES, minor_of
 
 PACKAGE = Path(simkit.__file__).parent
 
@@ -88,11 +88,3 @@ def test_no_context_variable_carries_a_release() -> None:
     ]
     assert variables
     assert not [each for each in variables if re.search("Behaviour|Catalogue|Snapshot|[Rr]elease", each)]
-
-
-def test_the_way_back_undoes_the_way_there() -> None:
-    """Changes of later releases are undone on the way to earlier ones."""
-    first, last = f"1.{FIRST}", f"1.{LAST}"
-    there = {(step, each.id) for step, each in changes_of_behaviour(first, last)}
-    back = {("goes" if step == "comes" else "comes", each.id) for step, each in changes_of_behaviour(last, first)}
-    assert there == back
