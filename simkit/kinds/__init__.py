@@ -5,7 +5,7 @@ Adding a kind that the tables of ``datasets/api`` know takes one file and its te
 1. A ``Strategy``, a record of functions for defaulting, preparation, validation and printing: the constant ``STRATEGY``
    of ``kinds/<first part of the group>/<kind in lower case>.py``, or a row of the table ``STRATEGIES`` of a module for
    all kinds of a small group (``kinds/rbac.py``), or for simple kinds of a large one (``core/simple_kinds.py``).
-   ``strategies.strategy_of`` finds it there. A kind without one behaves by its schema alone.
+   ``strategy.strategy_of`` finds it there. A kind without one behaves by its schema alone.
 2. Cases in ``tests/kinds/builtin_faults.yaml``, or a test module beside those of its group.
 
 What a field must be is a row of a table (``kinds/rules``): the field, its checks, the condition, the releases. What has

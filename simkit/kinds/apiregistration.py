@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from simkit.kinds.parts.cells import columns
-from simkit.kinds.parts.copy_on_write import keep_all_but_own_status, own_copy, prepared
+from simkit.kinds.parts.copy_on_write import keep_all_but_own_status, missing, prepared
 from simkit.kinds.parts.validation.fields import status_of
 from simkit.kinds.parts.validation.ip import PORT_RANGE
 from simkit.kinds.rules import REQUIRED, Row, by, fields, last, must, row, validation, whole
@@ -27,11 +27,6 @@ from simkit.meta.objects import Draft, Object, at, metadata
 AUTOMANAGED: Final = label("automanaged", "kube-aggregator")
 """The label of registrations that the server makes and removes for groups that it serves itself."""
 _PORT: Final = 443
-
-
-def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
-    if at(draft, "spec", "service") is not None:
-        own_copy(draft, "spec", "service").setdefault("port", _PORT)
 
 
 def _prepare_with_context(
@@ -118,7 +113,7 @@ def _availability(obj: Object) -> str:
 _API_SERVICE = Strategy(
     unqualified_finalizers=True,
     validate_name=whole_path_segment,
-    default=_default,
+    default=missing("spec.service", {"port": _PORT}, optional=True),
     prepare=prepared(spec=True, status={}),
     prepare_with_context=_prepare_with_context,
     metadata_checks=MetadataChecks((CHANGES,), after=(WHOLE,)),

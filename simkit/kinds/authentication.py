@@ -8,20 +8,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from simkit.kinds.parts.copy_on_write import missing
 from simkit.kinds.strategy import Strategy
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, invalid_value
-from simkit.meta.objects import Draft, Object, at
+from simkit.meta.objects import Object, at
 
 HOUR: Final = 3600
 SHORTEST: Final = 600
 LONGEST: Final = 2**32
-
-
-def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
-    spec = draft["spec"] = dict(draft.get("spec") or {})
-    if spec.get("expirationSeconds") is None:
-        spec["expirationSeconds"] = HOUR
 
 
 def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
@@ -33,7 +28,7 @@ def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Se
     return ()
 
 
-_TOKEN_REQUEST = Strategy(default=_default, validate=_validate)
+_TOKEN_REQUEST = Strategy(default=missing("spec", {"expirationSeconds": HOUR}), validate=_validate)
 
 
 STRATEGIES: Final = {

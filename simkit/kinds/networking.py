@@ -13,6 +13,7 @@ from simkit.kinds.parts.cells import NONE, columns, created, selector_text
 from simkit.kinds.parts.copy_on_write import (
     keep_all_but_own_status,
     keep_all_but_status,
+    missing,
     own_copy,
     own_items,
     prepared,
@@ -210,11 +211,6 @@ _INGRESS = Strategy(
 )
 
 
-def _default_ingress_class(behaviour: ServedBehaviour, draft: Draft) -> None:
-    if at(draft, "spec", "parameters") is not None:
-        own_copy(draft, "spec", "parameters").setdefault("scope", "Cluster")
-
-
 _IN_NAMESPACE: Final = fields.equal("scope", "Namespace")
 _NAMESPACED: Final = must.be_given("`parameters.scope` is set to 'Namespace'", pointer=True)
 _FIELDS: Final = table(
@@ -246,7 +242,7 @@ def _parameters(obj: Object) -> str:
 
 
 _INGRESS_CLASS = Strategy(
-    default=_default_ingress_class,
+    default=missing("spec.parameters", {"scope": "Cluster"}, optional=True),
     prepare=prepared(spec=True),
     metadata_checks=MetadataChecks((CHANGES,), after=(WHOLE,)),
     validate=validation(created=(_FIELDS,), changed=fixed("spec.controller", zero="")),

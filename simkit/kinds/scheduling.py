@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from simkit.kinds.parts.cells import NONE, columns, created
-from simkit.kinds.parts.copy_on_write import keep_all_but_own_status, prepared
+from simkit.kinds.parts.copy_on_write import keep_all_but_own_status, missing, prepared
 from simkit.kinds.parts.go_printing.structures import internal_json
 from simkit.kinds.parts.validation.fields import repeats, status_of, validate_conditions
 from simkit.kinds.rules import (
@@ -34,7 +34,7 @@ from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import api_group
 from simkit.meta.fielderror import FieldError, Shown, duplicate, forbidden_field, invalid_value, required
 from simkit.meta.name_validation import dns_label, dns_subdomain, path_segment
-from simkit.meta.objects import Draft, Object, at, name_of
+from simkit.meta.objects import Object, at, name_of
 
 POLICIES: Final = ("basic", "gang")
 
@@ -79,12 +79,6 @@ _NEVER_CHANGED: Final = (
 )
 
 
-def _default_pod_group(behaviour: ServedBehaviour, draft: Draft) -> None:
-    spec = draft["spec"] = dict(draft.get("spec") or {})
-    if spec.get("disruptionMode") is None:
-        spec["disruptionMode"] = "Pod"
-
-
 def _validate_status(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
     status = obj.get("status") or {}
     yield from validate_conditions(behaviour, "status.conditions", status.get("conditions") or ())
@@ -114,7 +108,7 @@ def _state(obj: Object) -> Any:
 
 _POD_GROUP = Strategy(
     metadata_checks=MetadataChecks((CHANGES,)),
-    default=_default_pod_group,
+    default=missing("spec", {"disruptionMode": "Pod"}),
     prepare=prepared(status={}),
     validate=validation(
         created=(
@@ -141,10 +135,6 @@ SYSTEM: Final = {"system-node-critical": 2000001000, "system-cluster-critical": 
 """The system's classes and their values."""
 _STAYS: Final = "this is a system priority class and cannot be deleted"
 HIGHEST: Final = 1000000000
-
-
-def _default_priority_class(behaviour: ServedBehaviour, draft: Draft) -> None:
-    draft.setdefault("preemptionPolicy", "PreemptLowerPriority")
 
 
 def _validate_reserved(behaviour: ServedBehaviour, path: str, obj: Object) -> Iterator[FieldError]:
@@ -177,7 +167,7 @@ def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
 
 _PRIORITY_CLASS = Strategy(
     metadata_checks=MetadataChecks((CHANGES,)),
-    default=_default_priority_class,
+    default=missing("", {"preemptionPolicy": "PreemptLowerPriority"}),
     validate=validation(
         created=(
             by(_validate_reserved),

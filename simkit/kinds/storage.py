@@ -10,7 +10,14 @@ from functools import partial
 from typing import Any, Final
 
 from simkit.kinds.parts.cells import NONE, UNSET, columns, count, created, flag
-from simkit.kinds.parts.copy_on_write import keep_all_but_own_status, null_where_empty, own_copy, own_items, prepared
+from simkit.kinds.parts.copy_on_write import (
+    keep_all_but_own_status,
+    missing,
+    null_where_empty,
+    own_copy,
+    own_items,
+    prepared,
+)
 from simkit.kinds.parts.go_printing.structures import selector as shown_selector
 from simkit.kinds.parts.go_printing.structures import structure, text_map, texts
 from simkit.kinds.parts.pod.validation.volumes import DRIVER, TOKEN_SECONDS
@@ -249,11 +256,6 @@ DEFAULT: Final = label("is-default-class", "storageclass")
 _OLDER: Final = label("is-default-class", "storageclass.beta")
 
 
-def _default_storage_class(behaviour: ServedBehaviour, draft: Draft) -> None:
-    draft.setdefault("reclaimPolicy", "Delete")
-    draft.setdefault("volumeBindingMode", "Immediate")
-
-
 def _storage_class_warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[str]:
     if not behaviour.applies("node-labels-of-classes-warned"):
         return ()
@@ -291,7 +293,7 @@ _CELLS: Final = columns("provisioner", _policy, _mode, flag("allowVolumeExpansio
 _STORAGE_CLASS = Strategy(
     metadata_checks=MetadataChecks((WHOLE,), after=(CHANGES,)),
     warnings=_storage_class_warnings,
-    default=_default_storage_class,
+    default=missing("", {"reclaimPolicy": "Delete", "volumeBindingMode": "Immediate"}),
     validate=validation(
         row("provisioner", by(validate_provisioner), zero=""),
         row("parameters", by(validate_parameters)),

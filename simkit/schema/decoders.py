@@ -13,8 +13,7 @@ from typing import Any, Final
 
 from simkit.meta.quantity import canonical_resource_amount
 from simkit.schema import scalar_decoders
-from simkit.schema.decode_pass import DecodePass, GoField, MapKey
-from simkit.schema.go_types import struct_name, type_kind, type_name
+from simkit.schema.decode_pass import DecodePass, GoField, MapKey, struct_name, type_kind, type_name
 from simkit.schema.scalar_decoders import SCHEMA_HOLDERS, TEXT_FORMATS, Decoder
 from simkit.schema.strict_json import Repeated
 from simkit.schema.structural import Schema

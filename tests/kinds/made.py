@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from simkit.kinds.strategies import strategy_of
-from simkit.kinds.strategy import Strategy
+from simkit.kinds.strategy import Strategy, strategy_of
 from simkit.language.merge.mergepatch import merge_patch
 from simkit.meta.names import GroupKind, GroupVersionKind
 from simkit.meta.objects import Draft, Object, copied, group_version_of

@@ -10,8 +10,7 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 
-from simkit.kinds.strategies import strategy_of
-from simkit.kinds.strategy import Strategy, WriteContext
+from simkit.kinds.strategy import Strategy, WriteContext, strategy_of
 from simkit.meta.identity import Identity
 from simkit.meta.names import GroupKind, GroupVersion, GroupVersionKind
 from simkit.meta.objects import Draft, Object, copied

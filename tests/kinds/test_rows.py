@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import simkit
-from simkit.kinds.strategies import strategy_of
+from simkit.kinds.strategy import strategy_of
 from simkit.meta.message import Request
 from simkit.meta.names import GroupKind
 from simkit.meta.objects import Object

@@ -11,8 +11,7 @@ import simkit
 from simkit.meta.message import Request, Response
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.openapi import swagger
-from simkit.schema.openapi.binary import encoded
-from simkit.schema.openapi.gnostic import document_class
+from simkit.schema.openapi.binary import document_class, encoded
 
 BINARY = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
 

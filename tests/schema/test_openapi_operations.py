@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from simkit.kinds.strategies import strategy_of
+from simkit.kinds.strategy import strategy_of
 from simkit.meta.names import GroupResource
 from simkit.schema import openapi
 from simkit.schema.catalogue import Catalogue, Resource

@@ -11,9 +11,8 @@ from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.engine.pipeline.handler_chain import serve_request
 from simkit.language.cel.containers import watched
-from simkit.language.cel.errors import EvaluationError
+from simkit.language.cel.errors import LONGEST_LIST, LONGEST_TEXT, EvaluationError
 from simkit.language.cel.lib_collections import distinct, index_of, last_index_of, sorted_by
-from simkit.language.cel.limits import LONGEST_LIST, LONGEST_TEXT
 from simkit.language.cel.operations import add, contained, equals
 from simkit.language.cel.patch_values import Literal, patch_value
 from simkit.meta.deadline import Deadline, within

@@ -106,7 +106,7 @@ class WebhookAccessor:
 
 
 def _bindings(attributes: AdmissionAttributes, matched: Resource, reader: ClusterReader) -> Mapping[str, Any]:
-    from simkit.language.cel.lib_authorizer import AuthorizerValue, ResourceCheck
+    from simkit.language.cel.lib_policies import AuthorizerValue, ResourceCheck
 
     request = attributes.request(matched)
     return {

@@ -10,8 +10,7 @@ from simkit.engine.registry.write import RegistryScope
 from simkit.kinds.apiextensions.definition import Conversion, CustomVersion, Provider, uncalled
 from simkit.kinds.conversions.convert import kept_in
 from simkit.kinds.conversions.family import SAME_FIELDS, ConversionError, Family, Spoke
-from simkit.kinds.strategies import strategy_of
-from simkit.kinds.strategy import DEFAULT_STRATEGY, Strategy
+from simkit.kinds.strategy import DEFAULT_STRATEGY, Strategy, strategy_of
 from simkit.language.merge.fieldset import Fields as OwnedFields
 from simkit.meta import go_json
 from simkit.meta.behaviour import ServedBehaviour

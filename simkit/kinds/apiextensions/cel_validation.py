@@ -16,7 +16,7 @@ from typing import Any, Final
 from simkit.kinds.apiextensions.fieldpath import CompiledRule, compiled, declared_node
 from simkit.language.cel.decl_types import DeclType
 from simkit.language.cel.environment import CALL_LIMIT, BudgetExceeded, EvaluationError, Program
-from simkit.language.cel.limits import MESSAGE_BYTES, OBJECT_BUDGET
+from simkit.language.cel.errors import MESSAGE_BYTES, OBJECT_BUDGET
 from simkit.language.cel.values import NONE, Optional
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import OMITTED, FieldError, duplicate, forbidden_field, invalid_value, quoted, required

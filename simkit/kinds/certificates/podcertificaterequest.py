@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from simkit.kinds.parts.cells import pairs
 from simkit.kinds.parts.certificates import validate_chain, validate_proven_key, validate_stub_request
-from simkit.kinds.parts.copy_on_write import keep_all_but_own_status, prepared
+from simkit.kinds.parts.copy_on_write import keep_all_but_own_status, missing, prepared
 from simkit.kinds.parts.go_printing.structures import internal_json
 from simkit.kinds.parts.validation.fields import validate_conditions, validate_signer_name
 from simkit.kinds.rules import FIXED
@@ -21,7 +21,7 @@ from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import LABEL_DOMAIN
 from simkit.meta.fielderror import OMITTED, FieldError, invalid_value, required, too_long, unsupported
 from simkit.meta.name_validation import dns_subdomain, qualified_name
-from simkit.meta.objects import Draft, Object, at, name_of
+from simkit.meta.objects import Object, at, name_of
 
 _HOUR: Final = 3600
 _DAY: Final = 24 * _HOUR
@@ -29,12 +29,6 @@ _LONGEST_UID: Final = 128
 _LARGEST_ANNOTATIONS: Final = 256 * 1024
 _ENDS: Final = ("Issued", "Denied", "Failed")
 _NAMED: Final = (("podName", "podUID"), ("serviceAccountName", "serviceAccountUID"), ("nodeName", "nodeUID"))
-
-
-def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
-    spec = draft["spec"] = dict(draft.get("spec") or {})
-    if spec.get("maxExpirationSeconds") is None:
-        spec["maxExpirationSeconds"] = _DAY
 
 
 def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
@@ -152,7 +146,7 @@ def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
 
 STRATEGY = Strategy(
     metadata_checks=MetadataChecks((CHANGES,)),
-    default=_default,
+    default=missing("spec", {"maxExpirationSeconds": _DAY}),
     prepare=prepared(status={}),
     validate=_validate,
     print_row=_row,

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any, Final, NamedTuple
 
 from simkit.kinds.conversions.family import SAME_FIELDS, ConversionError, Family, Spoke
-from simkit.kinds.strategies import strategy_of
+from simkit.kinds.strategy import strategy_of
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.names import GroupKind, GroupVersion
 from simkit.meta.objects import Draft, Object, copied

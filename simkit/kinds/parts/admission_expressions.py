@@ -14,7 +14,7 @@ from typing import Any, Final
 from simkit.language.cel.build import RESERVED
 from simkit.language.cel.environment import Environment, Program, stored_version, written_version
 from simkit.language.cel.errors import CompileError, ResultTypeError
-from simkit.language.cel.lib_patches import JSON_PATCH, OBJECT
+from simkit.language.cel.lib_policies import JSON_PATCH, OBJECT
 from simkit.language.cel.types import BOOL, DYN, INT, NULL, STRING, TIMESTAMP, Type, list_of, map_of, object_of, parsed
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import (

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from simkit.meta.behaviour import ServedBehaviour
-from simkit.meta.objects import Draft, Object, copied
+from simkit.meta.objects import Draft, Object, at, copied
 
 
 def own_copy(draft: Draft, *path: str) -> Draft:
@@ -45,6 +45,26 @@ def without_empty(holder: Draft, names: Iterable[str]) -> None:
     for name in names:
         if name in holder and not holder[name]:
             del holder[name]
+
+
+def missing(
+    path: str, values: Mapping[str, Any], *, optional: bool = False
+) -> Callable[[ServedBehaviour, Draft], None]:
+    """The ``default`` of a strategy: values for absent fields of the mapping at a path.
+
+    The mapping is made if it is absent too, or left so if it is ``optional``.
+    """
+    steps = path.split(".") if path else ()
+
+    def default(behaviour: ServedBehaviour, draft: Draft) -> None:
+        if optional and at(draft, *steps) is None:
+            return
+        holder = own_copy(draft, *steps)
+        for name, value in values.items():
+            if holder.get(name) is None:
+                holder[name] = value
+
+    return default
 
 
 def prepared(

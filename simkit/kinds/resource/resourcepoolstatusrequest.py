@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from simkit.kinds.parts.cells import NONE, created
-from simkit.kinds.parts.copy_on_write import keep_all_but_own_status
+from simkit.kinds.parts.copy_on_write import keep_all_but_own_status, missing
 from simkit.kinds.parts.devices.names import POOL_IN_SEGMENTS
 from simkit.kinds.parts.go_printing.structures import internal_json
 from simkit.kinds.parts.validation.fields import shown_conditions, validate_conditions
@@ -24,12 +24,6 @@ from simkit.meta.objects import Draft, Object, at, name_of
 _USUAL_LIMIT: Final = 100
 _MOST_POOLS: Final = 1000
 _SHOWN: Final = ("totalDevices", "availableDevices", "allocatedDevices", "unavailableDevices")
-
-
-def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
-    spec = draft["spec"] = dict(draft.get("spec") or {})
-    if spec.get("limit") is None:
-        spec["limit"] = _USUAL_LIMIT
 
 
 def _prepare(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> None:
@@ -128,7 +122,7 @@ def _end(status: Object) -> Object | None:
 
 STRATEGY = Strategy(
     metadata_checks=MetadataChecks((CHANGES,)),
-    default=_default,
+    default=missing("spec", {"limit": _USUAL_LIMIT}),
     prepare=_prepare,
     validate=_RULES,
     print_row=_row,

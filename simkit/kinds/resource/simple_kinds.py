@@ -1,4 +1,4 @@
-"""Strategies of DeviceClass, DeviceTaintRule and the kinds that resource claims had before them.
+"""Strategies of DeviceClass, DeviceTaintRule, ResourceSlice and the kinds that resource claims had before them.
 
 Follows ``pkg/registry/resource``, releases 1.30 and 1.36.
 """
@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from simkit.kinds.parts.cells import columns, created, generated_row
-from simkit.kinds.parts.copy_on_write import keep_all_but_own_status, own_copy
-from simkit.kinds.parts.devices.device import default_taint, validate_changed_taint
+from simkit.kinds.parts.copy_on_write import keep_all_but_own_status, own_copy, own_items, without_empty
+from simkit.kinds.parts.devices.device import default_taint, validate_changed_taint, validate_slice
 from simkit.kinds.parts.devices.names import LABEL, OPAQUE, POOL, SUBDOMAIN, list_of
 from simkit.kinds.parts.devices.requests import MOST_CONFIGURATIONS, SELECTORS, STORED_SELECTORS
 from simkit.kinds.parts.pod.validation.volumes import DRIVER
@@ -29,7 +29,7 @@ from simkit.kinds.strategy import (
 )
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import timestamp
-from simkit.meta.fielderror import FieldError
+from simkit.meta.fielderror import FieldError, quoted
 from simkit.meta.name_validation import dns_subdomain
 from simkit.meta.objects import Draft, Object, at, name_of
 
@@ -79,9 +79,7 @@ def _prepare(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> No
         draft["status"] = {}
 
 
-def _prepare_with_context(
-    behaviour: ServedBehaviour, draft: Draft, old: Object | None, circumstances: WriteContext
-) -> None:
+def _date_taint(behaviour: ServedBehaviour, draft: Draft, old: Object | None, circumstances: WriteContext) -> None:
     """Say when the taint was added: a changed effect makes it a new one."""
     taint = own_copy(draft, "spec", "taint")
     before = (at(old, "spec", "taint") or {}) if old is not None else taint
@@ -109,7 +107,7 @@ def _validate_device_taint_rule(behaviour: ServedBehaviour, obj: Object, old: Ob
     return placed("spec", [*_SELECTOR(behaviour, spec), *selectors, *placed(".taint", taint)])
 
 
-def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
+def _taint_rule_row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
     taint = at(obj, "spec", "taint") or {}
     added = created({"metadata": {"creationTimestamp": taint["timeAdded"]}}, now) if taint.get("timeAdded") else ""
     cells = [taint.get(name) or "" for name in ("key", "value", "effect")]
@@ -119,10 +117,10 @@ def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
 _DEVICE_TAINT_RULE = Strategy(
     metadata_checks=MetadataChecks((CHANGES,)),
     prepare=_prepare,
-    prepare_with_context=_prepare_with_context,
+    prepare_with_context=_date_taint,
     validate=_validate_device_taint_rule,
     raises_generation=spec_differs,
-    print_row=_row,
+    print_row=_taint_rule_row,
     subresources={"status": Subresource(keep_all_but_own_status, _STATUS)},
     status_reset_fields=(("metadata",),),
 )
@@ -140,6 +138,69 @@ _RESOURCE_CLASS = Strategy(print_row=columns("driverName"))
 _RESOURCE_CLASS_PARAMETERS = Strategy(print_row=generated_row)
 
 
+def _resource_slice_row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
+    if behaviour.applies("claims-of-devices"):
+        spec = obj.get("spec") or {}
+        return [
+            name_of(obj),
+            spec.get("nodeName") or "",
+            spec.get("driver") or "",
+            at(spec, "pool", "name") or "",
+            created(obj, now),
+        ]
+    return [name_of(obj), obj.get("nodeName") or "", obj.get("driverName") or "", created(obj, now)]
+
+
+_CONDITIONS: Final = ("bindingConditions", "bindingFailureConditions")
+
+
+def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
+    """Forget conditions that are empty lists; errors tell them from none where a device has the others."""
+    if any(_has_empty_conditions(device) for device in at(draft, "spec", "devices") or ()):
+        for device in own_items(own_copy(draft, "spec"), "devices"):
+            if not any(device.get(name) for name in _CONDITIONS):
+                without_empty(device, _CONDITIONS)
+
+
+def _has_empty_conditions(device: Object) -> bool:
+    return any(device.get(name) == [] for name in _CONDITIONS)
+
+
+def _date_taints(behaviour: ServedBehaviour, draft: Draft, old: Object | None, circumstances: WriteContext) -> None:
+    """Say of each taint when it was added."""
+    if any(device.get("taints") for device in at(draft, "spec", "devices") or ()):
+        for device in own_items(own_copy(draft, "spec"), "devices"):
+            for taint in own_items(device, "taints"):
+                default_taint(taint, circumstances.now)
+
+
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
+    if not behaviour.applies("claims-of-devices"):
+        return ()
+    before = None if old is None else old.get("spec") or {}
+    return placed("spec", validate_slice(behaviour, obj.get("spec") or {}, before))
+
+
+def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[str]:
+    driver = at(obj, "spec", "driver") or ""
+    if driver == driver.lower() or not behaviour.applies("drivers-of-devices-in-lower-case"):
+        return []
+    return [f"spec.driver: driver names should be lowercase; {quoted(driver)} contains uppercase characters"]
+
+
+_RESOURCE_SLICE = Strategy(
+    default=_default,
+    metadata_checks=MetadataChecks((CHANGES,)),
+    prepare_with_context=_date_taints,
+    validate=_validate,
+    warnings=_warnings,
+    raises_generation=spec_differs,
+    counts_dropped_fields=True,
+    print_row=_resource_slice_row,
+    return_deleted_object=True,
+)
+
+
 STRATEGIES: Final = {
     "DeviceClass": _DEVICE_CLASS,
     "DeviceTaintRule": _DEVICE_TAINT_RULE,
@@ -147,4 +208,5 @@ STRATEGIES: Final = {
     "ResourceClaimParameters": _RESOURCE_CLAIM_PARAMETERS,
     "ResourceClass": _RESOURCE_CLASS,
     "ResourceClassParameters": _RESOURCE_CLASS_PARAMETERS,
+    "ResourceSlice": _RESOURCE_SLICE,
 }

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from simkit.language.cel.limits import LONGEST_LIST
+from simkit.language.cel.errors import LONGEST_LIST
 from simkit.language.cel.tree import Literal, Node
 from simkit.language.cel.types import Type
 

@@ -14,6 +14,7 @@ from simkit.language.cel.cost_estimate import Estimator
 from simkit.language.cel.decl_types import DeclType
 from simkit.language.cel.declarations import Function, Library
 from simkit.language.cel.errors import (
+    CALL_LIMIT,
     BudgetExceeded,
     CompileError,
     EvaluationError,
@@ -23,9 +24,8 @@ from simkit.language.cel.errors import (
 )
 from simkit.language.cel.generate import Generator
 from simkit.language.cel.grammar import parse
-from simkit.language.cel.lib_patches import patch_type
+from simkit.language.cel.lib_policies import patch_type
 from simkit.language.cel.libraries import functions, type_names
-from simkit.language.cel.limits import CALL_LIMIT
 from simkit.language.cel.names import Variables
 from simkit.language.cel.runtime import FAILURES
 from simkit.language.cel.tree import Node

@@ -14,8 +14,7 @@ from typing import Any, Final
 from simkit.language.cel import operations as run
 from simkit.language.cel.containers import index, optional_index, watched
 from simkit.language.cel.declarations import Library, Overload, declared, operator
-from simkit.language.cel.errors import EvaluationError
-from simkit.language.cel.limits import LONGEST_LIST
+from simkit.language.cel.errors import LONGEST_LIST, EvaluationError
 from simkit.language.cel.values import NONE, Duration, Optional, UInt, kind_of
 from simkit.meta.deadline import check_deadline
 

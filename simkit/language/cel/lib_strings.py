@@ -10,8 +10,7 @@ from functools import lru_cache, partial
 from typing import Any, Final
 
 from simkit.language.cel.declarations import Library, Overload, declared
-from simkit.language.cel.errors import EvaluationError
-from simkit.language.cel.limits import LONGEST_TEXT
+from simkit.language.cel.errors import LONGEST_TEXT, EvaluationError
 from simkit.language.cel.text_format import format_text
 from simkit.meta.deadline import checked
 from simkit.meta.linear_patterns import re2_module

@@ -10,11 +10,10 @@ from functools import cache
 from typing import Final
 
 from simkit.language.cel.declarations import Function, Library, functions_of
-from simkit.language.cel.lib_authorizer import AUTHORIZER, AUTHORIZER_SELECTORS
 from simkit.language.cel.lib_collections import LISTS, LISTS_3, OPTIONALS, OPTIONALS_2, SETS
 from simkit.language.cel.lib_comparable import QUANTITIES, SEMVER
 from simkit.language.cel.lib_network import NETWORK
-from simkit.language.cel.lib_patches import PATCHES
+from simkit.language.cel.lib_policies import AUTHORIZER, AUTHORIZER_SELECTORS, PATCHES
 from simkit.language.cel.lib_standard import MIXED_NUMBERS, STANDARD
 from simkit.language.cel.lib_strings import FORMATS, REGEX, SEARCHES, STRINGS, STRINGS_2
 from simkit.language.cel.lib_url import NAMED_FORMATS, URLS, validation

@@ -14,8 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from simkit.language.cel.containers import KEYS, key_or_none, watched
-from simkit.language.cel.errors import EvaluationError, no_overload
-from simkit.language.cel.limits import LONGEST_LIST, LONGEST_TEXT
+from simkit.language.cel.errors import LONGEST_LIST, LONGEST_TEXT, EvaluationError, no_overload
 from simkit.language.cel.values import (
     INT_MAX,
     INT_MIN,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from simkit.language.cel.limits import MATCH_BUDGET
+from simkit.language.cel.errors import MATCH_BUDGET
 from simkit.logic.policy.matching import Constraints
 from simkit.logic.policy.variables import BudgetSpent, Expression, evaluate
 from simkit.meta.behaviour import ServedBehaviour

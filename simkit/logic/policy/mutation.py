@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from simkit.kinds.parts.admission_expressions import MUTATION_FIELDS, MUTATION_TYPES, environment
 from simkit.language.cel.environment import Environment
-from simkit.language.cel.limits import OBJECT_BUDGET
+from simkit.language.cel.errors import OBJECT_BUDGET
 from simkit.language.cel.types import BOOL
 from simkit.logic.policy.application import MutationFailed, configured, patched
 from simkit.logic.policy.definition import PolicyDefinition, bindings_of_conditions, conditions_hold

@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import Any, Final, Literal
 
 from simkit.kinds.parts.admission_expressions import AUDIT_TYPES, environment
-from simkit.language.cel.lib_authorizer import AuthorizerValue, ResourceCheck
-from simkit.language.cel.limits import MESSAGE_BYTES, OBJECT_BUDGET
+from simkit.language.cel.errors import MESSAGE_BYTES, OBJECT_BUDGET
+from simkit.language.cel.lib_policies import AuthorizerValue, ResourceCheck
 from simkit.language.cel.types import BOOL, STRING
 from simkit.logic.policy.attributes import NAMESPACES, AdmissionAttributes, ClusterReader
 from simkit.logic.policy.definition import (

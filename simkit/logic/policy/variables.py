@@ -11,8 +11,7 @@ from typing import Any, Final
 
 from simkit.kinds.parts.admission_expressions import environment, explained, variable_type
 from simkit.language.cel.environment import Environment, Program
-from simkit.language.cel.errors import BudgetExceeded, CompileError, EvaluationError
-from simkit.language.cel.limits import CALL_LIMIT
+from simkit.language.cel.errors import CALL_LIMIT, BudgetExceeded, CompileError, EvaluationError
 from simkit.language.cel.types import DYN, Type
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.objects import Object

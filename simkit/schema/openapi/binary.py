@@ -1,14 +1,21 @@
-"""Protobuf form of the OpenAPI version 2 document, which some clients request."""
+"""Protobuf form of the OpenAPI version 2 document, which some clients request.
+
+Names and numbers of its messages are those of Gnostic's ``openapi.v2`` package, as far as the documents need them.
+
+Upstream: github.com/google/gnostic-models/openapiv2/OpenAPIv2.proto, as in release 1.30.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
-from typing import Any, Final
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
-from simkit.schema.openapi.gnostic import CHOICES, document_class
+if TYPE_CHECKING:
+    from google.protobuf.message import Message
 
 
 @lru_cache(maxsize=2)
@@ -143,3 +150,111 @@ _CHOSEN: Final[Mapping[str, Callable[[Any], str]]] = {
     "SecurityDefinitionsItem": lambda _: "api_key_security",
 }
 """The field of a oneof for a value."""
+
+
+PACKAGE: Final = "openapi.v2"
+_FIELDS: Final = descriptor_pb2.FieldDescriptorProto
+_SCALARS: Final = {
+    "bool": _FIELDS.TYPE_BOOL,
+    "double": _FIELDS.TYPE_DOUBLE,
+    "int64": _FIELDS.TYPE_INT64,
+    "string": _FIELDS.TYPE_STRING,
+}
+_LIMITS: Final = (
+    "maximum={0} double, exclusive_maximum={1} bool, minimum={2} double, exclusive_minimum={3} bool, "
+    "max_length={4} int64, min_length={5} int64, pattern={6} string, max_items={7} int64, min_items={8} int64, "
+    "unique_items={9} bool"
+)
+_SUB_SCHEMA: Final = "required=1 bool, in=2 string, description=3 string, name=4 string"
+
+_TABLE: Final = {
+    "Document": "swagger=1 string, info=2 Info, paths=8 Paths, definitions=9 Definitions, "
+    "security=12* SecurityRequirement, security_definitions=13 SecurityDefinitions, vendor_extension=16* NamedAny",
+    "Info": "title=1 string, version=2 string, description=3 string, vendor_extension=7* NamedAny",
+    "Paths": "vendor_extension=1* NamedAny, path=2* NamedPathItem",
+    "NamedPathItem": "name=1 string, value=2 PathItem",
+    "PathItem": "_ref=1 string, get=2 Operation, put=3 Operation, post=4 Operation, delete=5 Operation, "
+    "options=6 Operation, head=7 Operation, patch=8 Operation, parameters=9* ParametersItem, "
+    "vendor_extension=10* NamedAny",
+    "Operation": "tags=1* string, summary=2 string, description=3 string, operation_id=5 string, produces=6* string, "
+    "consumes=7* string, parameters=8* ParametersItem, responses=9 Responses, schemes=10* string, deprecated=11 bool, "
+    "vendor_extension=13* NamedAny",
+    "ParametersItem": "parameter=1 Parameter, json_reference=2 JsonReference",
+    "JsonReference": "_ref=1 string, description=2 string",
+    "Parameter": "body_parameter=1 BodyParameter, non_body_parameter=2 NonBodyParameter",
+    "BodyParameter": "description=1 string, name=2 string, in=3 string, required=4 bool, schema=5 Schema, "
+    "vendor_extension=6* NamedAny",
+    "NonBodyParameter": "header_parameter_sub_schema=1 HeaderParameterSubSchema, "
+    "query_parameter_sub_schema=3 QueryParameterSubSchema, path_parameter_sub_schema=4 PathParameterSubSchema",
+    "HeaderParameterSubSchema": f"{_SUB_SCHEMA}, type=5 string, format=6 string, {_LIMITS.format(*range(10, 20))}, "
+    "vendor_extension=22* NamedAny",
+    "QueryParameterSubSchema": f"{_SUB_SCHEMA}, allow_empty_value=5 bool, type=6 string, format=7 string, "
+    f"{_LIMITS.format(*range(11, 21))}, vendor_extension=23* NamedAny",
+    "PathParameterSubSchema": f"{_SUB_SCHEMA}, type=5 string, format=6 string, {_LIMITS.format(*range(10, 20))}, "
+    "vendor_extension=22* NamedAny",
+    "Responses": "response_code=1* NamedResponseValue, vendor_extension=2* NamedAny",
+    "NamedResponseValue": "name=1 string, value=2 ResponseValue",
+    "ResponseValue": "response=1 Response, json_reference=2 JsonReference",
+    "Response": "description=1 string, schema=2 SchemaItem, vendor_extension=5* NamedAny",
+    "SchemaItem": "schema=1 Schema",
+    "Definitions": "additional_properties=1* NamedSchema",
+    "Properties": "additional_properties=1* NamedSchema",
+    "NamedSchema": "name=1 string, value=2 Schema",
+    "Schema": "_ref=1 string, format=2 string, title=3 string, description=4 string, default=5 Any, "
+    f"multiple_of=6 double, {_LIMITS.format(*range(7, 17))}, max_properties=17 int64, min_properties=18 int64, "
+    "required=19* string, enum=20* Any, additional_properties=21 AdditionalPropertiesItem, type=22 TypeItem, "
+    "items=23 ItemsItem, all_of=24* Schema, properties=25 Properties, example=30 Any, vendor_extension=31* NamedAny",
+    "AdditionalPropertiesItem": "schema=1 Schema, boolean=2 bool",
+    "TypeItem": "value=1* string",
+    "ItemsItem": "schema=1* Schema",
+    "Any": "yaml=2 string",
+    "NamedAny": "name=1 string, value=2 Any",
+    "SecurityRequirement": "additional_properties=1* NamedStringArray",
+    "NamedStringArray": "name=1 string, value=2 StringArray",
+    "StringArray": "value=1* string",
+    "SecurityDefinitions": "additional_properties=1* NamedSecurityDefinitionsItem",
+    "NamedSecurityDefinitionsItem": "name=1 string, value=2 SecurityDefinitionsItem",
+    "SecurityDefinitionsItem": "api_key_security=2 ApiKeySecurity",
+    "ApiKeySecurity": "type=1 string, name=2 string, in=3 string, description=4 string, vendor_extension=5* NamedAny",
+}
+"""Fields of each message: name, number, a star for repeated ones, type."""
+CHOICES: Final = frozenset(
+    {
+        "ParametersItem",
+        "Parameter",
+        "NonBodyParameter",
+        "ResponseValue",
+        "SchemaItem",
+        "AdditionalPropertiesItem",
+        "SecurityDefinitionsItem",
+    }
+)
+"""Messages with a oneof."""
+
+
+@cache
+def document_class() -> type[Message]:
+    """The class of a whole document."""
+    file = descriptor_pb2.FileDescriptorProto(name="openapiv2.proto", package=PACKAGE, syntax="proto3")
+    for name, fields in _TABLE.items():
+        message = file.message_type.add(name=name)
+        if name in CHOICES:
+            message.oneof_decl.add(name="oneof")
+        for field in fields.split(", "):
+            _describe(message, field, chosen=name in CHOICES)
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{PACKAGE}.Document"))
+
+
+def _describe(message: Any, field: str, *, chosen: bool) -> None:
+    spelled, kind = field.split(" ")
+    name, number = spelled.split("=")
+    described = message.field.add(name=name, number=int(number.rstrip("*")))
+    described.label = _FIELDS.LABEL_REPEATED if number.endswith("*") else _FIELDS.LABEL_OPTIONAL
+    if kind in _SCALARS:
+        described.type = _SCALARS[kind]
+    else:
+        described.type, described.type_name = _FIELDS.TYPE_MESSAGE, f".{PACKAGE}.{kind}"
+    if chosen:
+        described.oneof_index = 0

@@ -11,7 +11,7 @@ from typing import Any, Final
 import orjson
 
 from simkit.kinds.conversions import ConversionError, convert
-from simkit.kinds.strategies import strategy_of
+from simkit.kinds.strategy import strategy_of
 from simkit.meta.domain import api_group
 from simkit.meta.errors import SimkitError, StatusError, unexplained
 from simkit.meta.names import GroupResource, GroupVersionKind, Key

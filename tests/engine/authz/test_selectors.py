@@ -12,7 +12,7 @@ from simkit.cluster.options import Options
 from simkit.engine.authz.webhook import compiled, spec_of
 from simkit.engine.pipeline.request_info import parse_request_info
 from simkit.language.cel.environment import CompileError, Environment, EvaluationError, type_named
-from simkit.language.cel.lib_authorizer import AuthorizerValue
+from simkit.language.cel.lib_policies import AuthorizerValue
 from simkit.language.cel.types import BOOL
 from simkit.meta.attributes import ALLOW, Attributes, Decision
 from simkit.meta.fields import Term

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from simkit.kinds.parts.event import NEWER as NEW_WORDS
 from simkit.kinds.parts.event import OLDER as OLD_WORDS
 from simkit.kinds.parts.event import renamed
-from simkit.kinds.strategies import strategy_of
+from simkit.kinds.strategy import strategy_of
 from simkit.meta.names import GroupKind, GroupVersionKind
 from simkit.meta.objects import Draft, Object
 from simkit.schema.catalogue import Catalogue

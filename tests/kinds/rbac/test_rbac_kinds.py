@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
-from simkit.kinds.strategies import strategy_of
+from simkit.kinds.strategy import strategy_of
 from simkit.meta.domain import RBAC_GROUP
 from simkit.meta.errors import invalid
 from simkit.meta.fielderror import FieldError, invalid_value

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from simkit.language.cel.environment import Environment, EvaluationError
-from simkit.language.cel.lib_authorizer import AuthorizerValue
+from simkit.language.cel.lib_policies import AuthorizerValue
 from simkit.language.cel.lib_strings import FORMATS, SEARCHES
 from simkit.language.cel.libraries import LIBRARIES
 from simkit.language.cel.types import DYN, parsed

@@ -32,9 +32,9 @@ from simkit.meta.names import GroupKind, GroupVersion, GroupVersionKind
 from simkit.meta.objects import Draft, name_of
 from simkit.schema import strict_json
 from simkit.schema.catalogue import Catalogue
+from simkit.schema.decode_pass import internal_package
 from simkit.schema.decoding import DecodeError
 from simkit.schema.decoding import decode as decode_object
-from simkit.schema.go_types import internal_package
 from simkit.schema.lifecycle import lifecycle_of
 from simkit.schema.structural import Schema
 

@@ -17,7 +17,7 @@ from simkit.meta.fielderror import quoted
 from simkit.meta.message import Request, Response, StoredResponse
 from simkit.meta.names import GroupVersionResource
 from simkit.meta.objects import Object
-from simkit.schema.go_types import internal_package
+from simkit.schema.decode_pass import internal_package
 from simkit.schema.resources import Resource
 from simkit.schema.table_columns import Column, columns_of
 from simkit.seams import Entry

@@ -17,7 +17,7 @@ from simkit.engine.pipeline.verbs.admission_binding import managed_fields_tracke
 from simkit.engine.pipeline.verbs.request_object import create_attributes, new_owners
 from simkit.engine.pipeline.verbs.server_writes import update_status_as_server
 from simkit.engine.registry.write import DeleteOptions, Deletion, Write, failed_precondition, precondition_failed
-from simkit.kinds.strategies import strategy_of
+from simkit.kinds.strategy import strategy_of
 from simkit.logic.workloads.status_conditions import guarding, pod_ready, with_allowed, with_condition
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import timestamp

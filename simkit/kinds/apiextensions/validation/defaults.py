@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, Final
 
 from simkit.kinds.parts.validation.object_meta import validate_finalizers, validate_object_meta
-from simkit.language.cel.limits import OBJECT_BUDGET
+from simkit.language.cel.errors import OBJECT_BUDGET
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, aggregate_errors, invalid_value, required
 from simkit.meta.name_validation import dns_label, kind_name, path_segment

@@ -20,7 +20,7 @@ from simkit.kinds.apiextensions.fieldpath import (
     normalized,
 )
 from simkit.kinds.parts.go_printing.structures import structure, texts
-from simkit.language.cel.limits import RULE_ESTIMATE, SCHEMA_ESTIMATE, excess
+from simkit.language.cel.errors import RULE_ESTIMATE, SCHEMA_ESTIMATE, excess
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import (
     FieldError,
