@@ -45,17 +45,20 @@ from simkit.engine.admission.single_rules import (
     DenyServiceExternalIPs,
     OwnerReferencesPermissionEnforcement,
     PodSecurityPolicy,
+    SecurityContextDeny,
 )
 from simkit.engine.admission.storage import (
     DefaultIngressClass,
     DefaultStorageClass,
     PersistentVolumeClaimResize,
+    PersistentVolumeLabel,
     StorageObjectInUseProtection,
 )
 from simkit.engine.admission.tolerations import (
     SECONDS,
     DefaultTolerationSeconds,
     ExtendedResourceToleration,
+    PodTolerationRestriction,
     TaintNodesByCondition,
 )
 from simkit.engine.admission.webhook import MutatingAdmissionWebhook, Restore, ValidatingAdmissionWebhook
@@ -115,6 +118,11 @@ class PluginInitializer:
 Maker = Callable[[PluginInitializer], Plugin]
 
 
+def _pod_toleration_restriction(initializer: PluginInitializer) -> Plugin:
+    settings = initializer.of("PodTolerationRestriction")
+    return PodTolerationRestriction(initializer.store, settings.get("default") or (), settings.get("whitelist") or ())
+
+
 def _pod_node_selector(initializer: PluginInitializer) -> Plugin:
     return PodNodeSelector(initializer.store, initializer.of("PodNodeSelector").get("podNodeSelectorPluginConfig"))
 
@@ -154,6 +162,7 @@ PLUGINS: Final = PartRegistry[Maker](
         "NamespaceAutoProvision": lambda initializer: NamespaceAutoProvision(initializer.store, initializer.provide),
         "NamespaceLifecycle": lambda initializer: NamespaceLifecycle(initializer.store),
         "NamespaceExists": lambda initializer: NamespaceExists(initializer.store),
+        "SecurityContextDeny": lambda _: SecurityContextDeny(),
         "LimitPodHardAntiAffinityTopology": lambda _: LimitPodHardAntiAffinityTopology(),
         "LimitRanger": lambda initializer: LimitRanger(initializer.store),
         "ServiceAccount": lambda initializer: ServiceAccount(initializer.store, initializer.name_source),
@@ -169,7 +178,9 @@ PLUGINS: Final = PartRegistry[Maker](
         "PodNodeSelector": _pod_node_selector,
         "Priority": lambda initializer: Priority(initializer.store),
         "DefaultTolerationSeconds": lambda initializer: DefaultTolerationSeconds(initializer.toleration_seconds),
+        "PodTolerationRestriction": _pod_toleration_restriction,
         "ExtendedResourceToleration": lambda _: ExtendedResourceToleration(),
+        "PersistentVolumeLabel": lambda _: PersistentVolumeLabel(),
         "DefaultStorageClass": lambda initializer: DefaultStorageClass(initializer.store),
         "StorageObjectInUseProtection": lambda _: StorageObjectInUseProtection(),
         "PodGroupProtection": lambda _: PodGroupProtection(),

@@ -21,7 +21,7 @@ from simkit.engine.admission.plugin_attributes import (
 )
 from simkit.meta.domain import api_group, label
 from simkit.meta.names import GroupResource, Key
-from simkit.meta.objects import Object, annotations_of, at, metadata, name_of, with_metadata
+from simkit.meta.objects import Object, annotations_of, at, labels_of, metadata, name_of, with_metadata
 from simkit.meta.quantity import Quantity
 from simkit.meta.resource_list import resource_list_of
 from simkit.seams import Entry, Review
@@ -132,6 +132,35 @@ def _size(claim: Object) -> Quantity:
 
 def _class(claim: Object) -> str:
     return annotations_of(claim).get(_OLD_CLASS) or at(claim, "spec", "storageClassName") or ""
+
+
+# PersistentVolumeLabel labels cloud volumes with their zone and region.
+# Upstream: plugin/pkg/admission/storage/persistentvolume/label, release 1.30.
+
+_PROVISIONED: Final = label("provisioned-by", "pv")
+_PLACES: Final = (label("zone", "topology"), label("region", "topology"))
+_CLOUDS: Final = (
+    ("gcePersistentDisk", "pdName", "GCE PD volume", "GCE cloud provider for PD"),
+    ("azureDisk", "diskName", "AzureDisk volume", "Azure cloud provider for AzureDisk"),
+    ("vsphereVolume", "volumePath", "vSphere Volume", "vSphere cloud provider"),
+)
+
+
+class PersistentVolumeLabel(Handler, operations=CREATION, resources={VOLUMES}):
+    """Refuses cloud volumes, since no cloud provider can be called; admits all others."""
+
+    def mutate(self, review: Review) -> Object:
+        """The volume itself. Raises 403 for one whose zone a cloud provider would have to give."""
+        volume = written(review)
+        if _PROVISIONED in annotations_of(volume) and all(name in labels_of(volume) for name in _PLACES):
+            return volume
+        for source, field, what, provider in _CLOUDS:
+            found = at(volume, "spec", source)
+            if found is not None:
+                raise admission_forbidden(
+                    review, f"error querying {what} {found.get(field, '')}: unable to build {provider}"
+                )
+        return volume
 
 
 # StorageObjectInUseProtection adds the protection finalizers to volumes, claims and volume attributes classes.

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+import orjson
+
 from simkit.engine.admission.plugin_attributes import (
     CREATION,
+    NAMESPACES,
     NODES,
     PODS,
     WRITES,
@@ -14,11 +17,14 @@ from simkit.engine.admission.plugin_attributes import (
     with_spec,
     written,
 )
+from simkit.logic.quota.calculate import best_effort
 from simkit.logic.quota.usage import is_extended
 from simkit.meta.domain import label
-from simkit.meta.objects import Object, at
+from simkit.meta.errors import not_found, unexplained
+from simkit.meta.names import Key
+from simkit.meta.objects import Object, annotations_of, at
 from simkit.meta.podspec import NON_EPHEMERAL, containers_of
-from simkit.seams import Review
+from simkit.seams import Reader, Review
 
 # Comparison and merging of tolerations.
 # Upstream: pkg/util/tolerations, release 1.30.
@@ -58,6 +64,11 @@ def merged(first: Sequence[Toleration], second: Sequence[Toleration]) -> list[To
         if not any(covers(other, one) for other in (*kept, *later)):
             kept.append(one)
     return kept
+
+
+def all_within(tolerations: Sequence[Toleration], allowed: Sequence[Toleration]) -> bool:
+    """True if each toleration is covered by an allowed one; nothing allowed means everything is."""
+    return not allowed or all(any(covers(wide, one) for wide in allowed) for one in tolerations)
 
 
 # DefaultTolerationSeconds lets pods tolerate nodes that are not ready or unreachable for five minutes.
@@ -119,6 +130,60 @@ class ExtendedResourceToleration(Handler, operations=WRITES, resources={PODS}):
         added = [{"key": name, "operator": "Exists"} for name in sorted(asked)]
         missing = [toleration for toleration in added if toleration not in present]
         return with_spec(pod, tolerations=[*present, *missing]) if missing else pod
+
+
+# PodTolerationRestriction merges and restricts the tolerations of the pods of a namespace.
+# Upstream: plugin/pkg/admission/podtolerationrestriction, release 1.30.
+
+_DEFAULTS: Final = label("defaultTolerations", "scheduler.alpha")
+_ALLOWED: Final = label("tolerationsWhitelist", "scheduler.alpha")
+_MEMORY: Final = {"key": label("memory-pressure", "node"), "operator": "Exists", "effect": "NoSchedule"}
+
+
+class PodTolerationRestriction(Handler, operations=WRITES, resources={PODS}):
+    """Reads two annotations of the namespace; the arguments are the cluster defaults."""
+
+    def __init__(self, store: Reader, defaults: Sequence[Toleration] = (), allowed: Sequence[Toleration] = ()) -> None:
+        self._store, self._defaults, self._allowed = store, defaults, allowed
+
+    def mutate(self, review: Review) -> Object:
+        """The pod with the tolerations of its namespace."""
+        pod = written(review)
+        if review.subresource:
+            return pod
+        added: list[Toleration] = []
+        if review.operation == "CREATE":
+            added += self._read(review, _DEFAULTS, self._defaults)
+        if not best_effort(pod):
+            added.append(_MEMORY)
+        if added:
+            pod = with_spec(pod, tolerations=merged(at(pod, "spec", "tolerations") or (), added))
+        self._check(review, pod)
+        return pod
+
+    def validate(self, review: Review) -> None:
+        """Raises kube-apiserver's 500 for a pod with tolerations that are not allowed."""
+        if not review.subresource:
+            self._check(review, written(review))
+
+    def _check(self, review: Review, pod: Object) -> None:
+        own = at(pod, "spec", "tolerations") or ()
+        if own and not all_within(own, self._read(review, _ALLOWED, self._allowed)):
+            start = "pod tolerations (possibly merged with namespace default tolerations)"
+            raise unexplained(f"{start} conflict with its namespace whitelist")
+
+    def _read(self, review: Review, annotation: str, otherwise: Sequence[Toleration]) -> Sequence[Toleration]:
+        found = self._store.get(Key(NAMESPACES, "", review.namespace))
+        if found is None:
+            raise not_found(NAMESPACES, review.namespace)
+        text = annotations_of(found.object).get(annotation)
+        if text is None:
+            return otherwise
+        try:
+            value: Any = orjson.loads(text) if text else []
+        except orjson.JSONDecodeError as error:
+            raise unexplained(str(error)) from None
+        return value if isinstance(value, list) else []
 
 
 # TaintNodesByCondition taints new nodes as not ready.

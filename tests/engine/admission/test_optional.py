@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from simkit.cluster.cluster import Cluster
+from simkit.cluster.options import Options
 from simkit.cluster.plugins import PLUGINS
-from simkit.meta.errors import SimkitError
+from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request
 from tests.engine.admission.objects import change, container, obj, pod, refusal
@@ -52,6 +54,27 @@ def test_images_are_always_pulled(making: Any) -> None:
     """Every container pulls, whatever its policy said."""
     made = making("AlwaysPullImages").create(pod(containers=[container(imagePullPolicy="Never")]))
     assert made["spec"]["containers"][0]["imagePullPolicy"] == "Always"
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ({"securityContext": {"fsGroup": 1}}, "pod.Spec.SecurityContext.FSGroup"),
+        ({"securityContext": {"supplementalGroups": [1]}}, "pod.Spec.SecurityContext.SupplementalGroups"),
+        ({"containers": [container(securityContext={"runAsUser": 1})]}, "SecurityContext.RunAsUser"),
+        (
+            {"initContainers": [container(name="i", securityContext={"seLinuxOptions": {}})]},
+            "SecurityContext.SELinuxOptions",
+        ),
+    ],
+)
+def test_security_contexts_are_denied(spec: dict[str, Any], said: str) -> None:
+    """Up to 1.29 a plugin refuses pods that say who they run as; what it does not look at is free."""
+    options = Options(release="1.29", seed=1, enable_admission_plugins=("SecurityContextDeny",))
+    cluster = Cluster(options=options)
+    cluster.create(pod(containers=[container(securityContext={"runAsNonRoot": True})], name="free"))
+    with pytest.raises(StatusError, match=f": {said} is forbidden"):
+        cluster.create(pod(**spec))
 
 
 def test_external_addresses_are_denied(making: Any) -> None:
@@ -103,6 +126,20 @@ def test_namespaces_choose_nodes(making: Any) -> None:
     change(cluster, "/api/v1/namespaces/default", note)
     assert cluster.create(pod(nodeSelector={"a": "b"}))["spec"]["nodeSelector"] == {"env": "prod", "a": "b"}
     assert "conflicts with its namespace" in refusal(cluster, pod("q", nodeSelector={"env": "dev"})).message
+
+
+def test_namespaces_choose_tolerations(making: Any) -> None:
+    """A namespace gives its pods tolerations, and says which they may have."""
+    cluster = making("PodTolerationRestriction", without=("DefaultTolerationSeconds",))
+    prefix = "scheduler.alpha.kubernetes.io/"
+    notes = {
+        f"{prefix}defaultTolerations": '[{"key": "team", "operator": "Exists"}]',
+        f"{prefix}tolerationsWhitelist": '[{"key": "team", "operator": "Exists"}]',
+    }
+    change(cluster, "/api/v1/namespaces/default", {"metadata": {"annotations": notes}})
+    assert cluster.create(pod())["spec"]["tolerations"] == [{"key": "team", "operator": "Exists"}]
+    error = refusal(cluster, pod("q", tolerations=[{"key": "other", "operator": "Exists"}]))
+    assert (error.code, "conflict with its namespace whitelist" in error.message) == (500, True)
 
 
 NODE = Identity("system:node:n1", ("system:nodes", "system:masters"))

@@ -15,6 +15,7 @@ from tests.engine.admission.conftest import Making
 _ELSEWHERE: Final = {"PodSecurityPolicy"}
 """Plugins that cannot be turned on; they have tests of their own."""
 _ADDITIONS: Final = {
+    "SecurityContextDeny": "1.29",
     "MutatingAdmissionPolicy": "1.36",
     "PodTopologyLabels": "1.36",
     "NodeDeclaredFeatureValidator": "1.36",
