@@ -34,10 +34,9 @@ from simkit.language.merge.managedfields import (
     records_of,
     written,
 )
-from simkit.language.merge.merged import merged
 from simkit.language.merge.mergepatch import failed, malformed
 from simkit.language.merge.type_def import BadElement, TypeDef, type_def_of
-from simkit.language.merge.typed import field_set, same
+from simkit.language.merge.typed import field_set, merged, same
 from simkit.language.merge.unapplied_fields import Pruner
 from simkit.language.merge.update import UNTRACKED, reduced, updated
 from simkit.language.merge.validate import (

@@ -12,9 +12,9 @@ from typing import Any, Final
 from simkit.language.cel.errors import EvaluationError
 from simkit.language.cel.patch_values import MadeObject, UnfitNames, checked_names, configuration, patch_value
 from simkit.language.merge.jsonpatch import checked_json_patch, json_patch
-from simkit.language.merge.merged import merged
 from simkit.language.merge.mergepatch import PatchError
 from simkit.language.merge.type_def import LEAF, LIST, MAP, SET, BadElement, TypeDef, type_def_of
+from simkit.language.merge.typed import merged
 from simkit.language.merge.validate import validation_errors
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.errors import internal

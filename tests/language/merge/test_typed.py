@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 
 from simkit.language.merge.fieldset import difference, intersection, of_paths, union
-from simkit.language.merge.merged import merged
 from simkit.language.merge.type_def import DEDUCED, TypeDef, type_def_of
-from simkit.language.merge.typed import NO_DIFFERENCE, compare, field_set, same
+from simkit.language.merge.typed import NO_DIFFERENCE, compare, field_set, merged, same
 from simkit.language.merge.unapplied_fields import ensure_named_fields_are_members, remove_items
 from simkit.language.merge.validate import validation_errors
 from simkit.schema.behaviour import default_behaviour
