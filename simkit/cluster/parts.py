@@ -237,6 +237,7 @@ def _trust(server: ControlPlane) -> ClusterAuthenticationTrust:
         server.store,
         lambda: server.engine.authentication.published if server.captured is None else {},
         lambda request: perform(request, bootstrap.SERVER),
+        server.clock,
     )
     server.store.listen(trust.follow, (AUTHENTICATION.resource,))
 

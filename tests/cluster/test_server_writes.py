@@ -22,12 +22,12 @@ NAME = "extension-apiserver-authentication"
 PATH = f"/api/v1/namespaces/kube-system/configmaps/{NAME}"
 
 
-def authority() -> str:
-    """A certificate in PEM."""
+def authority(year: int = 2034) -> str:
+    """A certificate in PEM, valid until a year."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "a")])
     builder = x509.CertificateBuilder(name, name, key.public_key(), 1, datetime(2020, 1, 1))
-    signed = builder.not_valid_after(datetime(2034, 1, 1)).sign(key, hashes.SHA256())
+    signed = builder.not_valid_after(datetime(year, 1, 1)).sign(key, hashes.SHA256())
     return signed.public_bytes(Encoding.PEM).decode()
 
 
@@ -64,10 +64,10 @@ def content(cluster: simkit.Cluster) -> dict[str, str]:
 
 
 def test_own_authority_is_merged_back(cluster: simkit.Cluster) -> None:
-    """Whoever overwrites or deletes the config map: others' authorities stay."""
+    """Whoever overwrites or deletes the config map: others' authorities stay, what has ended goes."""
     assert content(cluster) == {"client-ca-file": OWN}
-    other = authority()
-    change = {"data": {"client-ca-file": other, "more": "x"}}
+    other, ended = authority(), authority(2021)
+    change = {"data": {"client-ca-file": other + ended, "more": "x"}}
     cluster.perform(Request.of("PATCH", PATH, change, content_type="application/merge-patch+json"))
     assert content(cluster) == {"client-ca-file": other + OWN}
     assert ("kube-apiserver", "Update") in managers(cluster.get("configmap", NAME, "kube-system"))
@@ -78,7 +78,15 @@ def test_own_authority_is_merged_back(cluster: simkit.Cluster) -> None:
 def test_lists_of_names_are_merged() -> None:
     """Each name once; they count only with the authority of proxies."""
     proxies, names = "requestheader-client-ca-file", "requestheader-allowed-names"
-    combined = combine({names: '["a","b"]'}, {proxies: OWN, names: '["b","c"]'})
+    combined = combine({names: '["a","b"]'}, {proxies: OWN, names: '["b","c"]'}, 0.0)
     assert (combined[proxies], combined[names]) == (OWN, '["a","b","c"]')
     assert combined["requestheader-group-headers"] == "[]"
-    assert combine({names: '["a"]'}, {"client-ca-file": OWN}) == {"client-ca-file": OWN}
+    assert combine({names: '["a"]'}, {"client-ca-file": OWN}, 0.0) == {"client-ca-file": OWN}
+
+
+@pytest.mark.parametrize("text", ["x", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"])
+def test_unreadable_objects_are_left(cluster: simkit.Cluster, text: str) -> None:
+    """As kube-apiserver does, which tries again in vain."""
+    change = {"data": {"client-ca-file": text}}
+    cluster.perform(Request.of("PATCH", PATH, change, content_type="application/merge-patch+json"))
+    assert content(cluster) == {"client-ca-file": text}

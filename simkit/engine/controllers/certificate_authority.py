@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ssl
 import threading
+from base64 import encodebytes
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -17,6 +19,7 @@ from simkit.client.lister import Lister, is_terminating
 from simkit.client.requests import create, expect, replace
 from simkit.client.resource_watcher import ResourceWatcher
 from simkit.client.resources import CONFIG_MAPS, NAMESPACES
+from simkit.kinds.parts.validation.pem import blocks
 from simkit.meta.clock import Clock, NameSource
 from simkit.meta.domain import API_SERVER, SYSTEM_NAMESPACE, label
 from simkit.meta.errors import SimkitError
@@ -258,6 +261,8 @@ _LISTS: Final = tuple(
     f"requestheader-{name}"
     for name in ("username-headers", "uid-headers", "group-headers", "extra-headers-prefix", "allowed-names")
 )
+_SLACK: Final = 300.0
+"""Seconds after its end for which a certificate is still told."""
 
 
 class ClusterAuthenticationTrust:
@@ -276,8 +281,9 @@ class ClusterAuthenticationTrust:
         store: Store,
         required: Callable[[], Mapping[str, str]],
         perform: Callable[[Request], object],
+        clock: Clock,
     ) -> None:
-        self._store, self._required, self._perform = store, required, perform
+        self._store, self._required, self._perform, self._clock = store, required, perform, clock
         self._news = False
 
     def follow(self, changes: Sequence[Change]) -> None:
@@ -295,7 +301,7 @@ class ClusterAuthenticationTrust:
         entry = self._store.get(AUTHENTICATION)
         present: Mapping[str, str] = (entry.object.get("data") or {}) if entry is not None else {}
         try:
-            combined = combine(present, required)
+            combined = combine(present, required, self._clock.now())
         except ValueError:
             return
         if entry is None or combined != present:
@@ -311,17 +317,59 @@ def _written(content: Mapping[str, str], present: Mapping[str, Any] | None) -> R
     return Request.of("POST", path, body, headers=headers)
 
 
-def combine(present: Mapping[str, str], required: Mapping[str, str]) -> dict[str, str]:
-    """Both contents in one, without other entries. Raises ValueError for lists of names that cannot be read."""
-    bundles = {name: _joined(present.get(name, ""), required.get(name, "")) for name in _BUNDLES}
-    lists = {name: _names(present.get(name, ""), required.get(name, "")) for name in _LISTS if bundles[_PROXIES]}
+def combine(present: Mapping[str, str], required: Mapping[str, str], now: float) -> dict[str, str]:
+    """Both contents in one: each certificate and each name once, certificates that have ended left out.
+
+    Raises
+    ------
+    ValueError
+        For lists and certificates that cannot be read.
+    """
+    bundles = {name: _bundle(present.get(name, ""), required.get(name, ""), now) for name in _BUNDLES}
+    lists = {name: _names(present.get(name, ""), required.get(name, "")) for name in _LISTS}
+    if not bundles[_PROXIES]:
+        lists = {}
     return {name: text for name, text in {**bundles, **lists}.items() if text}
-
-
-def _joined(present: str, required: str) -> str:
-    return present if required in present else present + required
 
 
 def _names(*texts: str) -> str:
     given = [name for text in texts if text for name in orjson.loads(text)]
     return orjson.dumps(list(dict.fromkeys(given))).decode()
+
+
+def _bundle(present: str, required: str, now: float) -> str:
+    found: dict[bytes, None] = {}
+    for text in (present, required):
+        certificates = [der for kind, der in blocks(text.encode()) if kind == "CERTIFICATE"]
+        if text and not certificates:
+            raise ValueError("data does not contain any certificates")
+        found |= dict.fromkeys(der for der in certificates if _lasts(der, now))
+    return "".join(map(_pem, found))
+
+
+def _lasts(der: bytes, now: float) -> bool:
+    return _end(der) > now - _SLACK
+
+
+def _end(der: bytes) -> float:
+    """The moment until which a certificate is valid, as OpenSSL tells it of authorities. Others are parsed.
+
+    Raises ValueError for bytes that are no certificate.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    try:
+        context.load_verify_locations(cadata=der)
+    except ssl.SSLError as error:
+        raise ValueError("data contains a certificate that cannot be parsed") from error
+    told = context.get_ca_certs()
+    if told:
+        return ssl.cert_time_to_seconds(str(told[0]["notAfter"]))
+    from cryptography.x509 import load_der_x509_certificate  # costs a server an eighth of its memory at rest
+
+    return load_der_x509_certificate(der).not_valid_after_utc.timestamp()
+
+
+def _pem(der: bytes) -> str:
+    encoded = encodebytes(der).replace(b"\n", b"").decode()
+    lines = (encoded[start : start + 64] for start in range(0, len(encoded), 64))
+    return "\n".join(("-----BEGIN CERTIFICATE-----", *lines, "-----END CERTIFICATE-----", ""))
