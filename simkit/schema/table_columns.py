@@ -18,13 +18,13 @@ class Column(NamedTuple):
     format: str
     priority: int
 
-    def definition(self) -> dict[str, Any]:
+    def definition(self, description: str = "") -> dict[str, Any]:
         """The entry of ``columnDefinitions``."""
         return {
             "name": self.name,
             "type": self.type,
             "format": self.format,
-            "description": "",
+            "description": description,
             "priority": self.priority,
         }
 

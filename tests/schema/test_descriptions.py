@@ -1,4 +1,4 @@
-"""Descriptions of types and fields, read from the Python package kubernetes."""
+"""Descriptions of types, fields and columns, read from the Python package kubernetes."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import simkit
 from simkit.meta.message import Request
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.openapi import descriptions, documents
+from simkit.schema.openapi.column_descriptions import column_description
 from simkit.schema.openapi.schemas import V2, V3, Dialect, described
 
 SPEC = "io.k8s.api.apps.v1.DeploymentSpec"
@@ -50,7 +51,7 @@ def forget() -> None:
     """Forget all descriptions, and the documents that hold them."""
     read = (descriptions._folder, descriptions._models, descriptions.texts, descriptions.source)
     made = (documents._document, documents._swagger, documents._mark)
-    for each in (*read, *made):
+    for each in (*read, *made, descriptions._methods):
         each.cache_clear()
 
 
@@ -105,7 +106,15 @@ def test_without_the_package_kinds_say_how_to_install_it(monkeypatch: pytest.Mon
     schemas = orjson.loads(body)["components"]["schemas"]
     assert schemas["io.k8s.api.core.v1.Pod"]["description"] == descriptions.HOW_TO_INSTALL
     assert "description" not in schemas["io.k8s.api.core.v1.PodSpec"]
+    assert column_description("pods", "Node") == ""
     assert documents.mark(catalogue, "api/v1") != mark
+
+
+def test_columns_that_show_a_field_have_its_description() -> None:
+    """Names and ages of all resources, and single fields of some; others have none."""
+    assert column_description("pods", "Name").startswith("Name must be unique within a namespace.")
+    assert column_description("pods", "Node") == descriptions.text("io.k8s.api.core.v1.PodSpec", "nodeName") != ""
+    assert column_description("pods", "Restarts") == ""
 
 
 @pytest.mark.slow
@@ -140,3 +149,32 @@ def test_descriptions_of_enumerations_end_with_the_values(dialect: Dialect) -> N
     for given in ("Which.", values):
         fields = described(made, descriptions.Texts("", {"type": given, "name": "Who."}), dialect)["properties"]
         assert [fields["type"]["description"], fields["name"]["description"]] == [values, "Who."]
+
+
+@pytest.mark.parametrize(
+    ("path", "method", "text"),
+    [
+        ("/api/v1/namespaces/{namespace}/pods", "get", "list or watch objects of kind Pod"),
+        ("/apis/apps/v1/namespaces/{namespace}/deployments/{name}/scale", "patch", "partially update scale of"),
+        ("/api/v1/namespaces/{namespace}/pods/{name}/proxy/{path}", "get", "connect GET requests to proxy of Pod"),
+        ("/apis/rbac.authorization.k8s.io/v1/", "get", "get available resources"),
+        ("/version/", "get", "get the version information for this server"),
+    ],
+)
+def test_operations_are_described(path: str, method: str, text: str) -> None:
+    """By what the package says of its methods, in both versions of the document."""
+    cluster = simkit.Cluster("1.36")
+    document = orjson.loads(cluster.perform(Request.of("GET", "/openapi/v2")).body)
+    assert document["paths"][path][method]["description"].startswith(text)
+    group = path.rpartition("/namespaces")[0].strip("/") or path.strip("/")
+    newer = orjson.loads(cluster.perform(Request.of("GET", f"/openapi/v3/{group}")).body)
+    assert newer["paths"][path][method]["description"].startswith(text)
+
+
+@pytest.mark.usefixtures("forgotten")
+def test_without_the_package_operations_have_no_descriptions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As those of watches, which the package has no methods for."""
+    monkeypatch.setattr(descriptions, "_PACKAGE", "no_such_package")
+    document = orjson.loads(simkit.Cluster("1.36").perform(Request.of("GET", "/openapi/v2")).body)
+    described = [each for item in document["paths"].values() for each in item.values() if "description" in each]
+    assert described == []

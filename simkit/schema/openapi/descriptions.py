@@ -1,4 +1,4 @@
-"""Descriptions of types and fields, read from the Python package ``kubernetes`` if it is installed.
+"""Descriptions of types, fields and operations, read from the Python package ``kubernetes`` if it is installed.
 
 The tables of this project hold facts, no texts. The package carries the texts of the API's documentation with its
 models. Their files are read, not imported, when a description is first asked for, and what was read is kept. Where the
@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import util
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from simkit.meta.distribution import install_hint
 
@@ -79,6 +79,13 @@ def _folder() -> Path | None:
     return next(map(Path, places), None)
 
 
+def package_file(path: str) -> Path | None:
+    """A file of the package; None if there is none."""
+    folder = _folder()
+    file = folder / path if folder is not None else None
+    return file if file is not None and file.is_file() else None
+
+
 @cache
 def _models() -> Mapping[str, Path]:
     """The files of the package's models by class name, in lower case."""
@@ -119,3 +126,26 @@ def _clean(text: str) -> str:
     """A description in the form of the API: the package's generator joins paragraphs."""
     plain = text.replace("# noqa: E501", "").strip()
     return _PARAGRAPHS.sub("\n\n", " ".join(plain.splitlines()) if "\n" in plain else plain)
+
+
+# Operations, of which the package documents a method for each but those of watches
+
+_METHOD: Final = re.compile(r'"""(\w+)(?:  # noqa: E501)?\n\n {8}(\S.*?)(?:  # noqa: E501)?\n')
+"""The documentation of a method: its name, and what its operation does."""
+_CAPITAL: Final = re.compile(r"([A-Z])")
+
+
+def described_operation(operation: Mapping[str, Any], tag: str) -> dict[str, Any]:
+    """An operation with its description, if it is known, by its id and its tag, such as ``apps_v1``."""
+    words = "".join(part[:1].upper() + part[1:] for part in tag.split("_"))  # which the package leaves out of the id
+    about = _methods(tag).get(operation["operationId"].replace(words, "", 1).lower())
+    return {"description": about, **operation} if about else dict(operation)
+
+
+@cache
+def _methods(tag: str) -> Mapping[str, str]:
+    """The descriptions of all methods of a group version, by their names without underscores."""
+    name = _CAPITAL.sub(r"_\1", tag).lower().lstrip("_")
+    file = package_file(f"client/api/{name}_api.py")
+    found = _METHOD.findall(file.read_text(encoding="utf-8")) if file is not None else ()
+    return {method.replace("_", ""): text for method, text in found if not text.startswith(":")}

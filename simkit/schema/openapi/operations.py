@@ -13,6 +13,7 @@ from typing import Final
 from simkit.meta.domain import API_DOMAIN
 from simkit.meta.names import GroupResource, GroupVersionKind
 from simkit.schema.behaviour import default_behaviour
+from simkit.schema.openapi.descriptions import described_operation
 from simkit.schema.openapi.parameters import ENCODINGS, given, options, parameter, taken, with_common_parameters
 from simkit.schema.openapi.schemas import KIND_MARKER, V2, Dialect, Shape, marker
 from simkit.schema.resources import Resource
@@ -148,6 +149,8 @@ class Operations:
             "x-kubernetes-action": action,
             KIND_MARKER: marker(place.gvk),
         }
+        if not custom:
+            out = described_operation(out, group)
         consumed = taken(action, custom=custom)
         if self._dialect is V2:
             out |= {"consumes": list(consumed), "produces": list(produced), "schemes": ["https"]}
@@ -273,7 +276,7 @@ class Roots:
 
     def _of_logs(self, operation: str) -> Shape:
         out: Shape = {"operationId": operation, "responses": UNAUTHORIZED, "tags": ["logs"]}
-        return {**out, "schemes": ["https"]} if self._dialect is V2 else out
+        return described_operation({**out, "schemes": ["https"]} if self._dialect is V2 else out, "logs")
 
     def _log_path(self) -> Shape:
         kind = {"type": "string", "uniqueItems": True}
@@ -297,7 +300,7 @@ class Roots:
             out |= {"produces": list(media), "schemes": ["https"]}
             if kind:
                 out["consumes"] = list(media)
-        return out
+        return described_operation(out, label)
 
     def _named(self, name: str) -> tuple[str, str, tuple[str, ...]]:
         """The operation's id, its tag, and the media types of its responses."""

@@ -18,6 +18,7 @@ from simkit.meta.message import Request, Response, StoredResponse
 from simkit.meta.names import GroupVersionResource
 from simkit.meta.objects import Object
 from simkit.schema.decode_pass import internal_package
+from simkit.schema.openapi.column_descriptions import column_description
 from simkit.schema.resources import Resource
 from simkit.schema.table_columns import Column, columns_of
 from simkit.seams import Entry
@@ -88,7 +89,7 @@ def _definitions(scope: RequestScope, own: bool) -> list[dict[str, Any]]:
         defined = [column for column in defined if column.name != "Timezone"]
     if resource == "priorityclasses" and scope.catalogue.behaviour.applies("preemption-policy-column"):
         defined = [*defined, Column("PreemptionPolicy", "string", "", 0)]
-    return [column.definition() for column in defined]
+    return [column.definition(column_description(resource, column.name)) for column in defined]
 
 
 def _columns(resource: Resource) -> Sequence[Column]:
