@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 import simkit
 from simkit.analysis import escalations
 from simkit.analysis.escalation.find.graph_document import GraphDocument, graph_document
-from simkit.cluster.report.page_data import data_block
+from simkit.cluster.report.page_data import plain_block
 from simkit.present.path_graph import graph_page_script, graph_styles
 
 pytestmark = pytest.mark.slow
@@ -27,7 +27,7 @@ def document() -> GraphDocument:
 def _written(document: GraphDocument, folder: Path, proofs: dict[str, dict[str, object]] | None = None) -> str:
     """The address of a page with the graph alone."""
     file = folder / "graph.html"
-    data = data_block(
+    data = plain_block(
         "graph-data", {"graph": document, "proofs": [([path], proof) for path, proof in (proofs or {}).items()]}
     )
     file.write_text(

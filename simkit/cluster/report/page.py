@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from simkit.analysis.rendering import counted
-from simkit.cluster.report.page_data import data_block, graph_data, page_data
+from simkit.cluster.report.page_data import data_block, graph_data, page_data, plain_block
 from simkit.cluster.report.pictures import curve
 from simkit.meta.visible_text import one_line
 from simkit.meta.whole_file import write_whole
@@ -68,7 +68,7 @@ def page(content: Mapping[str, Any], pictures: Mapping[str, str] | None = None) 
             pictures={name: Markup(text) for name, text in (pictures or {}).items()},  # noqa: S704
             mark=Markup(MARK),  # noqa: S704
             data=data_block("data", page_data(content, findings, checks, folded)),
-            graph=data_block("graph-data", graph_data(content)),
+            graph=plain_block("graph-data", graph_data(content)),
             graph_script=Markup(graph_page_script()),  # noqa: S704
             style=Markup(style),  # noqa: S704
             script=Markup(script),  # noqa: S704

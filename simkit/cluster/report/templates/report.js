@@ -1,9 +1,20 @@
 "use strict";
 (function () {
   const byId = id => document.getElementById(id), all = (q, from) => [...(from || document).querySelectorAll(q)];
-  const data = JSON.parse(byId("data").textContent);
+  const data = unpacked(JSON.parse(byId("data").textContent));
   const form = byId("filters"), shown = byId("shown"), box = byId("groups"), through = byId("through");
 
+  /* page_data.py: texts are -1, -2, ..., and equal records are rows below their fields. */
+  function unpacked(block) {
+    const read = value => {
+      if (typeof value === "number") return value < 0 ? block.texts[-1 - value] : value;
+      if (value === null || typeof value !== "object") return value;
+      if (Array.isArray(value)) return value.map(read);
+      if (value["="]) return value.of.map(row => Object.fromEntries(value["="].map((name, at) => [name, read(row[at])])));
+      return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, read(one)]));
+    };
+    return read(block.rows);
+  }
   /* Every text goes into the page as text: nothing here reads markup. */
   function el(tag, attributes, ...inside) {
     const made = document.createElement(tag);
