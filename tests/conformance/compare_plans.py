@@ -81,17 +81,20 @@ def _git(repository: str, *words: str, check: bool = True) -> str:
 
 
 class OnServer:
-    """A server behind an address as a fork to write to, whose snapshot is a dump of a few resources."""
+    """A server behind an address as a fork to write to."""
 
     def __init__(self, url: str, release: str) -> None:
         self._http, self._release = OverHttp(url), release
         self.resources: set[GroupResource] = set(_ALWAYS)
-        """The resources of the snapshot."""
+        """The resources of a dump."""
+        self._known: Snapshot | None = None
 
     def perform(self, request: Request, *, identity: Identity) -> Response:
         """The answer of the server to its administrator."""
         headers = {name: values[0] for name, values in request.headers.items()} | {"accept": "application/json"}
         answer = self._http.send(request.method, request.uri, headers, request.body or None, user="admin")
+        if request.method != "GET" and DEFINITIONS.resource in request.path:
+            self._known = None
         warnings = [("Warning", text) for text in answer.headers.get("warning", ())]
         return Response(answer.status, answer.body, headers=warnings)
 
@@ -100,17 +103,18 @@ class OnServer:
         return self.perform(Request.of(method, path, body, content_type=content_type), identity=administrator())
 
     def snapshot(self) -> Snapshot:
-        """The objects that the server has now."""
-        return self.dump().snapshot()
+        """The definitions that the server has now, which tell what it serves."""
+        if self._known is None:
+            definitions = self.send("GET", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions").body
+            self._known = load(definitions, release=self._release, captured=["*"]).snapshot()
+        return self._known
 
     def dump(self) -> Dump:
-        """The same as a dump."""
+        """The objects of some resources that the server has now."""
         return load(list(self._lists()), release=self._release, captured=["*"], secrets=True)
 
     def _lists(self) -> Iterator[bytes]:
-        definitions = self.send("GET", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions").body
-        catalogue = catalogue_of(load(definitions, release=self._release, captured=["*"]).snapshot())
-        for resource in catalogue.stored():
+        for resource in catalogue_of(self.snapshot()).stored():
             if resource.storage in self.resources:
                 yield self.send("GET", resource.collection()).body
 
