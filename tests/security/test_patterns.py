@@ -11,7 +11,7 @@ from tests.security.patterns import Use, grows, slow, slowest, uses
 
 MADE = {
     "analysis/escalation/prove/required_requests.py": "patterns of our own table, tried on words of our own",
-    "analysis/upgrade/behaviour/label_names.py": "a name of our own data, escaped",
+    "analysis/upgrade/behaviour/places.py": "a name of our own data, escaped",
     "engine/authn/authentication_configuration.py": "two words of ours; the text is the administrator's file",
     "kinds/parts/devices/names.py": "one word, a constant of the file",
     "language/cel/grammar.py": "the grammar of celpy, at the start",

@@ -262,10 +262,11 @@ def test_remedies_name_the_command_of_azure() -> None:
 
 
 def test_the_demo_export_is_complete() -> None:
-    """Only its condition stays open."""
+    """Only its condition stays open, and what denies."""
     path = datasets.path("clusters/pellowick-aks.json")
     found = simkit.load(datasets.path(datasets.DEMO), authorization_mode=["RBAC"], cloud=path)
-    (caveat,) = found.snapshot().authorization.caveats
+    caveat, denials = found.snapshot().authorization.caveats
+    assert denials.id == "unread-denials"
     assert "Azure Kubernetes Service RBAC Admin (on a condition) of otto@pellowick.example" in caveat.text
     assert set(found.findings(checks=["cloud-admin"])["subjects"]) == {("sa:ci/shiftwork",)}
     assert set(found.findings(checks=["cloud-masters"])["subjects"]) == {("user:platform-admin@pellowick.example",)}

@@ -337,10 +337,11 @@ def test_remedies_name_the_command_of_gcloud() -> None:
 
 
 def test_the_demo_export_is_complete() -> None:
-    """Only its condition stays open."""
+    """Only its condition stays open, and what denies."""
     path = datasets.path("clusters/pellowick-gke.json")
     cluster = simkit.load(datasets.path(datasets.DEMO), authorization_mode=["RBAC"], cloud=path)
-    (caveat,) = cluster.snapshot().authorization.caveats
+    caveat, denials = cluster.snapshot().authorization.caveats
+    assert denials.id == "unread-denials"
     assert "migration weekend" in caveat.text
     assert set(cluster.findings(checks=["cloud-admin"])["subjects"]) == {("sa:ci/shiftwork",)}
 
