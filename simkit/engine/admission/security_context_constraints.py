@@ -15,9 +15,11 @@ from simkit.logic.podsecurity.constraints import (
     VALIDATED,
     account_identity,
     held,
+    is_readable,
     may_use,
     precedence,
 )
+from simkit.meta.errors import internal
 from simkit.meta.fielderror import FieldError, forbidden_field, quoted
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, annotations_of, at, metadata, name_of, with_metadata
@@ -89,8 +91,13 @@ class SecurityContextConstraint(Handler, operations={"CREATE", "UPDATE", "CONNEC
             raise admission_forbidden(review, f"{review.subresource} {why}")
 
     def _constraints(self, review: Review, pod: Object) -> Sequence[Object]:
-        """The constraints in the order in which they are tried: the required one alone, or all."""
-        every = sorted((entry.object for entry in self._store.scan(CONSTRAINTS)), key=precedence)
+        """The constraints in the order in which they are tried: the required one alone, or all.
+
+        Those that cannot be read come last.
+        """
+        stored = [entry.object for entry in self._store.scan(CONSTRAINTS)]
+        every = sorted(filter(is_readable, stored), key=precedence)
+        every += [constraint for constraint in stored if not is_readable(constraint)]
         required = annotations_of(pod).get(REQUIRED)
         if not required or not every:
             return every
@@ -107,12 +114,14 @@ class SecurityContextConstraint(Handler, operations={"CREATE", "UPDATE", "CONNEC
         return found
 
     def _found(self, review: Review, pod: Object, constraints: Sequence[Object], may_change: bool) -> _Chosen | str:
-        """The first constraint that admits the pod, or the errors of all."""
+        """The first constraint that admits the pod, or the errors of all. Raises 500 if one was not read."""
         entry = self._store.get(Key(NAMESPACES, "", review.namespace))
         namespace: Object = entry.object if entry is not None else {}
         errors: list[FieldError] = []
         for constraint in constraints:
             name = name_of(constraint)
+            if not is_readable(constraint):
+                raise internal(f"SecurityContextConstraints {name} cannot be read, so it may admit the pod or not")
             subject = self._subject(review, pod, constraint)
             if not subject:
                 where = f"provider {quoted(name)}"

@@ -6,6 +6,7 @@ Upstream: github.com/openshift/apiserver-library-go, pkg/securitycontextconstrai
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
 from simkit.meta.attributes import Attributes, Decision
@@ -49,6 +50,36 @@ _LAXITY_OF_STRATEGIES: Final = {
     "MustRunAsRange": 20_000,
     "MustRunAs": 10_000,
 }
+
+
+_TEXTS: Final = (
+    *("users", "groups", "volumes", "seccompProfiles", "allowedUnsafeSysctls", "forbiddenSysctls"),
+    *("allowedCapabilities", "defaultAddCapabilities", "requiredDropCapabilities"),
+)
+_STRATEGIES: Final = ("runAsUser", "seLinuxContext", "fsGroup", "supplementalGroups")
+_NUMBERS: Final = ("uid", "uidRangeMin", "uidRangeMax", "min", "max")
+
+
+def is_readable(constraint: Object) -> bool:
+    """True if the fields of a constraint have their types, which a dump does not promise."""
+    strategies = [constraint.get(name) or {} for name in _STRATEGIES]
+    if not all(isinstance(one, Mapping) for one in strategies):
+        return False
+    ranges = [one.get("ranges") or [] for one in strategies]
+    if not all(_is_list(some, Mapping) for some in [*ranges, constraint.get("allowedFlexVolumes") or []]):
+        return False
+    options = at(constraint, "seLinuxContext", "seLinuxOptions") or {}
+    numbers = [one.get(name) or 0 for one in (*strategies, *chain.from_iterable(ranges)) for name in _NUMBERS]
+    return (
+        all(_is_list(constraint.get(name) or [], str) for name in _TEXTS)
+        and all(isinstance(number, int) for number in (constraint.get("priority") or 0, *numbers))
+        and isinstance(options, Mapping)
+        and all(isinstance(text, str) for text in options.values())
+    )
+
+
+def _is_list(value: object, kind: type) -> bool:
+    return isinstance(value, list) and all(isinstance(one, kind) for one in value)
 
 
 def precedence(constraint: Object) -> tuple[int, int, str]:

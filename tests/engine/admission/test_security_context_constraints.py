@@ -24,6 +24,7 @@ PRIVILEGED: dict[str, Any] = {
     "volumes": [{"name": "host", "hostPath": {"path": "/"}}],
     "containers": [{"name": "main", "image": "web", "securityContext": {"privileged": True, "runAsUser": 0}}],
 }
+AS_ROOT = {**PRIVILEGED, "serviceAccountName": "root"}
 HOSTED = {**SPEC, "hostPID": True}
 RANGES = {
     "openshift.io/sa.scc.uid-range": "1000660000/10000",
@@ -172,7 +173,7 @@ def test_the_account_of_a_pod_counts() -> None:
     """Whoever may make pods may use the constraints of every account of the namespace, and those that name it."""
     cluster = world(root_may_use_privileged())
     assert made(cluster, PRIVILEGED).status == 403
-    answer = made(cluster, {**PRIVILEGED, "serviceAccountName": "root"})
+    answer = made(cluster, AS_ROOT)
     assert answer.object["metadata"]["annotations"]["openshift.io/scc"] == "privileged"
     named = {**LAX, "users": ["system:serviceaccount:shop:default"]}
     assert made(world(constraints=(RESTRICTED, named)), PRIVILEGED).status == 201
@@ -273,6 +274,32 @@ def test_what_a_constraint_refuses_of_a_container(fields: Any, context: Any, err
     pod = {"metadata": {}, "spec": {"containers": [{"name": "main", "securityContext": context}]}}
     found = held(constraint("c", **fields), {"metadata": {"annotations": RANGES}}, pod)
     assert len(found.errors) == errors, found.errors
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"priority": "x"},
+        {"volumes": 5},
+        {"users": {"ann": True}},
+        {"runAsUser": "x"},
+        {"runAsUser": {"type": "MustRunAs", "uid": "x"}},
+        {"seLinuxContext": {"type": "MustRunAs", "seLinuxOptions": {"level": 1}}},
+        {"seccompProfiles": [1]},
+        {"requiredDropCapabilities": [{"a": 1}]},
+        {"fsGroup": {"type": "MustRunAs", "ranges": [5]}},
+        {"supplementalGroups": {"type": "MustRunAs", "ranges": [{"min": "a", "max": 2}]}},
+        {"allowedFlexVolumes": [1]},
+    ],
+)
+def test_a_constraint_that_cannot_be_read(fields: Any) -> None:
+    """It counts neither as one that admits a pod nor as one that refuses it: a proof says why it was not executed."""
+    cluster = world(constraints=({**RESTRICTED, **fields}, LAX))
+    answer = made(cluster, SPEC)
+    assert (answer.status, "restricted-v2 cannot be read" in answer.message) == (500, True)
+    proof = cluster.escalations("user:ann", goal="a node")[0].prove(cluster)
+    assert proof.verdict == "not executed"
+    assert made(world(root_may_use_privileged(), constraints=({**RESTRICTED, **fields}, LAX)), AS_ROOT).status == 201
 
 
 _POINTS = st.fixed_dictionaries(

@@ -30,6 +30,7 @@ from simkit.logic.podsecurity.constraints import (
     OPENSHIFT,
     account_identity,
     first_user,
+    is_readable,
     laxity,
     may_use,
 )
@@ -207,7 +208,7 @@ class StepVariables:
         snapshot = self._sandbox.before
         if self._constrained:
             authorize = chain_of(snapshot).authorize
-            for constraint in sorted(snapshot.scan(CONSTRAINTS), key=laxity, reverse=True):
+            for constraint in sorted(filter(is_readable, snapshot.scan(CONSTRAINTS)), key=laxity, reverse=True):
                 for name in names:
                     if may_use(authorize, account_identity(namespace, name), namespace, constraint):
                         return name
