@@ -5,6 +5,7 @@ Upstream: github.com/openshift/apiserver-library-go, pkg/securitycontextconstrai
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, Final, NamedTuple
@@ -13,7 +14,6 @@ from simkit.meta.attributes import Attributes, Decision
 from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, quoted, required
 from simkit.meta.identity import Identity, service_account_groups, service_account_user
-from simkit.meta.integers import parse_int
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, annotations_of, at, name_of, with_metadata
 from simkit.meta.podspec import CONTAINER_LISTS
@@ -29,6 +29,7 @@ _LEVEL: Final = "openshift.io/sa.scc.mcs"
 UNALLOCATED: Final[Mapping[str, str]] = {_USERS: "1000000000/10000", _LEVEL: "s0:c1,c0"}
 """Stands for what a controller of OpenShift writes into every namespace: the first block of users, and a level."""
 _SECCOMP: Final = label("pod", "seccomp.security.alpha")
+_BLOCK: Final = re.compile(r"\s*([0-9]{1,10})([/-])([0-9]{1,10})\s*")
 _RUNTIME_DEFAULTS: Final = ("runtime/default", "docker/default")
 _SAFE_SYSCTLS: Final = frozenset(
     (
@@ -413,21 +414,17 @@ def _errors_of_groups(path: str, groups: Sequence[int], ranges: Sequence[tuple[i
 
 
 def _blocks(text: str) -> list[tuple[int, int]]:
-    """The first and last numbers of blocks, each a start with a length or an end: ``1000/100`` or ``1000-1099``."""
-    return [_block(part) for part in text.split(",")]
+    """The first and last numbers of blocks, each a start with a length or an end: ``1000/100`` or ``1000-1099``.
 
-
-def _block(text: str) -> tuple[int, int]:
-    start, slash, length = text.partition("/")
-    if slash:
-        first = _number(start)
-        return first, first + _number(length) - 1
-    first_text, _, last = text.partition("-")
-    return _number(first_text), _number(last)
-
-
-def _number(text: str) -> int:
-    return parse_int(text.strip()) or 0
+    A text that cannot be read counts as one that is not written yet.
+    """
+    found = [_BLOCK.fullmatch(part) for part in text.split(",")]
+    blocks = [
+        (int(block[1]), int(block[1]) + int(block[3]) - 1 if block[2] == "/" else int(block[3]))
+        for block in found
+        if block
+    ]
+    return blocks if len(blocks) == len(found) else _blocks(UNALLOCATED[_USERS])
 
 
 def _matches(name: str, patterns: Sequence[str]) -> bool:

@@ -326,3 +326,12 @@ def test_the_more_restrictive_constraint_comes_first(first: dict[str, Any], seco
         if bool(one.get(field)) != bool(two.get(field)):
             assert (precedence(one) < precedence(two)) == bool(two.get(field))
             return
+
+
+@pytest.mark.parametrize("text", ["", "x", "0", "1000/x", "1000/100,x", "9" * 5000 + "/1"])
+def test_users_of_a_namespace_that_cannot_be_read(text: str) -> None:
+    """They count as not yet given, and never as root."""
+    pod = {"metadata": {}, "spec": {"containers": [{"name": "main"}]}}
+    namespace = {"metadata": {"annotations": {**RANGES, "openshift.io/sa.scc.uid-range": text}}}
+    found = held(RESTRICTED, namespace, pod)
+    assert found.pod["spec"]["containers"][0]["securityContext"]["runAsUser"] == 1_000_000_000
