@@ -5,7 +5,6 @@ Besides them, the objects of admission policies, which several analyses make.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import Final
 
@@ -13,9 +12,10 @@ from simkit.analysis.memo import SnapshotMemo
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import ADMISSION_GROUP, EXTENSIONS_GROUP
 from simkit.meta.names import GroupResource
-from simkit.meta.objects import Object, at
-from simkit.schema.catalogue import Catalogue, Resource
+from simkit.meta.objects import Object
+from simkit.schema.catalogue import Catalogue
 from simkit.seams.snapshot import Snapshot
+from simkit.snapshot.resources import custom_resources
 
 DEFINITIONS: Final = GroupResource(EXTENSIONS_GROUP, "customresourcedefinitions")
 POLICIES: Final = GroupResource(ADMISSION_GROUP, "validatingadmissionpolicies")
@@ -91,25 +91,4 @@ def _with_definitions(
 ) -> Catalogue:
     """The catalogue of a release with some resources besides, and the custom resources of some definitions."""
     usual = _with_enabled(behaviour, release, enabled)
-    return usual.with_resources(each for obj in definitions.every for each in _resources(obj))
-
-
-def _resources(definition: Object) -> Iterator[Resource]:
-    """The served versions of a custom resource, as far as questions of access need them."""
-    names = at(definition, "spec", "names") or {}
-    group, namespaced = at(definition, "spec", "group") or "", at(definition, "spec", "scope") == "Namespaced"
-    versions = at(definition, "spec", "versions") or ()
-    stored = next((version["name"] for version in versions if version.get("storage")), "")
-    for version in versions:
-        if version.get("served") and names.get("plural"):
-            yield Resource(
-                group,
-                version["name"],
-                names["plural"],
-                names.get("kind") or "",
-                (names.get("singular") or names.get("kind") or "").lower(),
-                tuple(names.get("shortNames") or ()),
-                namespaced=namespaced,
-                storage_version=stored,
-                custom=True,
-            )
+    return usual.with_resources(each for obj in definitions.every for each in custom_resources(obj))
