@@ -261,13 +261,8 @@ class Attacker:
 
     def review(self, access: Action) -> None:
         """Review the access of the attacker, under each of its identities. Raises Refused if none has it."""
-        session = self.session
-        answers = [(self._judged(access, session.credential), session.credential)]
-        for credential in reversed(session.wallet):
-            if not _is_allowed(answers[-1][0]) and credential is not session.credential:
-                answers.append((self._judged(access, credential), credential))
-        answer, credential = next((pair for pair in answers if _is_allowed(pair[0])), answers[0])
-        session.credential, granted = credential, _is_allowed(answer)
+        answer = self.session.under_any(lambda credential: self._judged(access, credential), _is_allowed)
+        granted = _is_allowed(answer)
         self.session.keep(
             answer, f"review of self: {access}", at(answer.object, "status", "reason") or "", allowed=granted
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -166,7 +166,6 @@ def signed(request: str) -> tuple[str, str, tuple[str, ...]]:
 
 
 REFUSALS: Final = (401, 403, 404, 422)
-_DENIED: Final = (401, 403)
 NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
 NAMESPACE: Final = "the namespace exists, although the dump does not hold it"
 UNKNOWN_PATH: Final = b"404 page not found"
@@ -276,13 +275,22 @@ class Session:
         headers: Mapping[str, str] = NO_HEADERS,
     ) -> Response:
         """The answer to the attacker: under its present identity, or else under an earlier one."""
-        first = self.send(method, path, body, by=self.credential, content_type=content_type, headers=headers)
-        if first.status not in _DENIED:
+
+        def ask(credential: Credential) -> Response:
+            return self.send(method, path, body, by=credential, content_type=content_type, headers=headers)
+
+        return self.under_any(ask, lambda answer: answer.status not in (401, 403))
+
+    def under_any(self, ask: Callable[[Credential], Response], accept: Callable[[Response], bool]) -> Response:
+        """The answer under the present identity, or else the first accepted one under an earlier identity, the latest
+        first, which then is the present one."""
+        first = ask(self.credential)
+        if accept(first):
             return first
         for credential in reversed(self.wallet):
             if credential is not self.credential:
-                answer = self.send(method, path, body, by=credential, content_type=content_type, headers=headers)
-                if answer.status not in _DENIED:
+                answer = ask(credential)
+                if accept(answer):
                     self.credential = credential
                     return answer
         return first
