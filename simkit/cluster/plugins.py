@@ -65,7 +65,6 @@ from simkit.engine.admission.webhook import MutatingAdmissionWebhook, Restore, V
 from simkit.engine.admission.webhook_calls import WebhookClient
 from simkit.language.yaml.complaints import BrokenText
 from simkit.language.yaml.small_files import value_of_bytes
-from simkit.logic.podsecurity.constraints import OPENSHIFT
 from simkit.logic.podsecurity.policy import PREFIX, Policy, policy_of
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import Clock, NameSource
@@ -74,6 +73,7 @@ from simkit.meta.names import GroupResource
 from simkit.schema.admissionplugins import on_by_default, plugins_of, span
 from simkit.schema.catalogue import Catalogue
 from simkit.seams import Authorizer, Plugin, Store
+from simkit.seams.authorization import OPENSHIFT
 from simkit.seams.parts import PartRegistry
 from simkit.seams.snapshot import Snapshot
 

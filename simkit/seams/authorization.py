@@ -21,6 +21,8 @@ GOOGLE: Final = "gcp:"
 """The beginning of the names of users that stand for several principals of Google Cloud, such as those of a domain."""
 AZURE: Final = "azure:"
 """The beginning of the names of users that stand for users of Azure whose names in the cluster are not known."""
+OPENSHIFT: Final = "OpenShift"
+"""The provider whose servers have users and SecurityContextConstraints among their objects."""
 GRANTS: Final = {
     "EKS": ("EKS access entry", "EKS access policy", "EKS access policies"),
     "GKE": ("IAM binding", "IAM role", "IAM roles"),

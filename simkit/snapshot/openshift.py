@@ -13,7 +13,7 @@ from typing import Final
 from simkit.meta.domain import SYSTEM_NAMESPACE
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import name_of
-from simkit.seams.authorization import AccessEntry, ProviderAccess
+from simkit.seams.authorization import OPENSHIFT, AccessEntry, ProviderAccess
 from simkit.seams.snapshot import Snapshot
 
 USERS: Final = GroupResource("user.openshift.io", "users")
@@ -49,4 +49,4 @@ def access_of(snapshot: Snapshot) -> ProviderAccess:
     entries = [AccessEntry(name, name, (*dict.fromkeys(mine), OAUTH), (), name) for name, mine in groups.items()]
     if _SECRETS in captured and snapshot.get(_SECRETS, "kubeadmin", SYSTEM_NAMESPACE) is not None:
         entries.append(_FIRST_ADMINISTRATOR)
-    return ProviderAccess("OpenShift", "", tuple(entries))
+    return ProviderAccess(OPENSHIFT, "", tuple(entries))

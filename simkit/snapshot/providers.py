@@ -9,7 +9,7 @@ from typing import Final
 from simkit.meta.domain import MIRROR_POD, RBAC_GROUP, SYSTEM_NAMESPACE
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, annotations_of, at, labels_of, name_of
-from simkit.seams.authorization import Authorization
+from simkit.seams.authorization import OPENSHIFT, Authorization
 from simkit.seams.snapshot import Snapshot
 from simkit.snapshot import openshift
 
@@ -50,7 +50,7 @@ PROVIDERS: Final = (
     ),
     Provider("GKE", ("cloud.google.com/gke-",), ("-gke.",), (), "Google Cloud IAM roles"),
     Provider("AKS", ("kubernetes.azure.com/",), (), ("aks-cluster-admin-binding",), "Azure roles"),
-    Provider("OpenShift", ("node.openshift.io/",), (), ("system:openshift:",), "", ("RBAC", "Node")),
+    Provider(OPENSHIFT, ("node.openshift.io/",), (), ("system:openshift:",), "", ("RBAC", "Node")),
 )
 """Providers, with marks that nothing else carries."""
 
@@ -65,7 +65,7 @@ def authorization_in(snapshot: Snapshot) -> Authorization:
     provider = _provider_of(snapshot)
     name, outside = (provider.name, provider.grants) if provider else ("", "")
     if provider and provider.modes:
-        access = openshift.access_of(snapshot) if name == "OpenShift" else None
+        access = openshift.access_of(snapshot) if name == OPENSHIFT else None
         return Authorization(provider.modes, name, provider=name, outside=outside, access=access)
     flags = [_flags(pod) for pod in _servers(snapshot)]
     told = {_modes(each) for each in flags}

@@ -5,7 +5,7 @@ Upstream: github.com/openshift/apiserver-library-go, pkg/securitycontextconstrai
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from simkit.engine.admission.plugin_attributes import NAMESPACES, PODS, Handler, admission_forbidden, written
@@ -95,9 +95,7 @@ class SecurityContextConstraint(Handler, operations={"CREATE", "UPDATE", "CONNEC
 
         Those that cannot be read come last.
         """
-        stored = [entry.object for entry in self._store.scan(CONSTRAINTS)]
-        every = sorted(filter(is_readable, stored), key=precedence)
-        every += [constraint for constraint in stored if not is_readable(constraint)]
+        every = sorted((entry.object for entry in self._store.scan(CONSTRAINTS)), key=_order)
         required = annotations_of(pod).get(REQUIRED)
         if not required or not every:
             return every
@@ -142,6 +140,10 @@ class SecurityContextConstraint(Handler, operations={"CREATE", "UPDATE", "CONNEC
         return "user" if may_use(self._authorizer.authorize, review.identity, where, constraint) else ""
 
 
+def _order(constraint: Object) -> tuple[bool, tuple[int, int, str]]:
+    return (False, precedence(constraint)) if is_readable(constraint) else (True, (0, 0, name_of(constraint)))
+
+
 def _same(review: Review, pod: Object, made: Object) -> bool:
     """True if a constraint changes nothing, or nothing but temporary containers where these are added."""
     if review.operation == "UPDATE" and review.subresource == "ephemeralcontainers":
@@ -176,9 +178,5 @@ def _with_constraint(pod: Object) -> object:
 
 def _aggregate(errors: Sequence[FieldError], review: Review) -> str:
     """The errors as Go shows several: each once, in brackets if there are several."""
-    told = list(dict.fromkeys(_told(errors, review)))
+    told = list(dict.fromkeys(error.told(review.behaviour) for error in errors))
     return told[0] if len(told) == 1 else f"[{', '.join(told)}]"
-
-
-def _told(errors: Sequence[FieldError], review: Review) -> Iterator[str]:
-    return (error.told(review.behaviour) for error in errors)

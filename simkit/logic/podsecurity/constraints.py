@@ -10,16 +10,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, Final, NamedTuple
 
+from simkit.kinds.parts.pod.profiles import SECCOMP_CONTAINER, SECCOMP_POD, as_annotation, as_field
 from simkit.meta.attributes import Attributes, Decision
-from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, quoted, required
 from simkit.meta.identity import Identity, service_account_groups, service_account_user
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, annotations_of, at, name_of, with_metadata
 from simkit.meta.podspec import CONTAINER_LISTS
 
-OPENSHIFT: Final = "OpenShift"
-"""The provider whose servers hold pods to constraints."""
 CONSTRAINTS: Final = GroupResource("security.openshift.io", "securitycontextconstraints")
 VALIDATED: Final = "openshift.io/scc"
 REQUIRED: Final = "openshift.io/required-scc"
@@ -28,7 +26,6 @@ _GROUPS: Final = "openshift.io/sa.scc.supplemental-groups"
 _LEVEL: Final = "openshift.io/sa.scc.mcs"
 UNALLOCATED: Final[Mapping[str, str]] = {_USERS: "1000000000/10000", _LEVEL: "s0:c1,c0"}
 """Stands for what a controller of OpenShift writes into every namespace: the first block of users, and a level."""
-_SECCOMP: Final = label("pod", "seccomp.security.alpha")
 _BLOCK: Final = re.compile(r"\s*([0-9]{1,10})([/-])([0-9]{1,10})\s*")
 _RUNTIME_DEFAULTS: Final = ("runtime/default", "docker/default")
 _SAFE_SYSCTLS: Final = frozenset(
@@ -43,16 +40,12 @@ _SAFE_SYSCTLS: Final = frozenset(
 _VOLUMES: Final = {"cephfs": "cephFS", "vsphereVolume": "vsphere", "storageos": "storageOS"}
 """The names of types of volumes in constraints, where they are not those of the fields."""
 _TRIVIAL_VOLUMES: Final = frozenset(("secret", "configMap", "emptyDir", "downwardAPI", "projected", "none"))
-
-
 _LAXITY_OF_STRATEGIES: Final = {
     "RunAsAny": 40_000,
     "MustRunAsNonRoot": 30_000,
     "MustRunAsRange": 20_000,
     "MustRunAs": 10_000,
 }
-
-
 _TEXTS: Final = (
     *("users", "groups", "volumes", "seccompProfiles", "allowedUnsafeSysctls", "forbiddenSysctls"),
     *("allowedCapabilities", "defaultAddCapabilities", "requiredDropCapabilities"),
@@ -234,17 +227,17 @@ class _Provider:
             context["fsGroup"] = self._group_of_files[0][0]
         if context.get("seLinuxOptions") is None and self._labels is not None:
             context["seLinuxOptions"] = self._labels
-        profile = annotations_of(pod).get(_SECCOMP) or _profile_text(context.get("seccompProfile"))
+        profile = annotations_of(pod).get(SECCOMP_POD) or _noted(context.get("seccompProfile"))
         profile = profile or next(iter(self._profiles), "")
         if profile:
-            pod = with_metadata(pod, annotations={**annotations_of(pod), _SECCOMP: profile})
-            context["seccompProfile"] = _profile(profile)
+            pod = with_metadata(pod, annotations={**annotations_of(pod), SECCOMP_POD: profile})
+            context["seccompProfile"] = as_field(_RUNTIME_DEFAULTS[0] if profile in _RUNTIME_DEFAULTS else profile)
         return {**pod, "spec": {**pod["spec"], "securityContext": context}}
 
     def _with_own_context(self, of_pod: Object, container: Object) -> Object:
         """A container with the fields of its security context that neither it nor the pod gives."""
         own = dict(container.get("securityContext") or {})
-        both = {**{name: of_pod[name] for name in _SHARED if of_pod.get(name) is not None}, **own}
+        both = _effective(of_pod, own)
         if both.get("runAsUser") is None and self._users is not None:
             own["runAsUser"] = both["runAsUser"] = self._users[0]
         if both.get("seLinuxOptions") is None and self._labels is not None:
@@ -284,8 +277,8 @@ class _Provider:
         yield from _errors_of_groups(
             f"{path}.supplementalGroups", context.get("supplementalGroups") or [], self._groups
         )
-        profile = annotations_of(pod).get(_SECCOMP) or _profile_text(context.get("seccompProfile"))
-        yield from self._errors_of_profile(f"pod.metadata.annotations[{_SECCOMP}]", profile)
+        profile = annotations_of(pod).get(SECCOMP_POD) or _noted(context.get("seccompProfile"))
+        yield from self._errors_of_profile(f"pod.metadata.annotations[{SECCOMP_POD}]", profile)
         yield from self._errors_of_labels(f"{path}.seLinuxOptions", context.get("seLinuxOptions"))
         yield from self._errors_of_host(path, spec)
         if self._constraint.get("userNamespaceLevel") == "RequirePodLevel" and spec.get("hostUsers") is not False:
@@ -322,12 +315,11 @@ class _Provider:
 
     def _errors_of_container(self, path: str, spec: Object, container: Object) -> Iterator[FieldError]:
         of_pod, own = spec.get("securityContext") or {}, container.get("securityContext") or {}
-        both = {**{name: of_pod[name] for name in _SHARED if of_pod.get(name) is not None}, **own}
+        both = _effective(of_pod, own)
         yield from self._errors_of_user(path, both)
         yield from self._errors_of_labels(f"{path}.seLinuxOptions", both.get("seLinuxOptions"))
-        profile = _profile_text(own.get("seccompProfile") or of_pod.get("seccompProfile"))
-        note = label(str(container.get("name")), "container.seccomp.security.alpha")
-        where = f"pod.metadata.annotations[{note}]"
+        profile = _noted(own.get("seccompProfile") or of_pod.get("seccompProfile"))
+        where = f"pod.metadata.annotations[{SECCOMP_CONTAINER}{container.get('name')}]"
         yield from self._errors_of_profile(where, profile)
         if own.get("privileged") and not self._allows("allowPrivilegedContainer"):
             yield invalid_value(f"{path}.privileged", True, "Privileged containers are not allowed")
@@ -405,6 +397,11 @@ _HOST: Final = (
 )
 
 
+def _effective(of_pod: Object, own: Object) -> dict[str, Any]:
+    """The security context of a container with what it takes from that of its pod."""
+    return {**{name: of_pod[name] for name in _SHARED if of_pod.get(name) is not None}, **own}
+
+
 def _errors_of_groups(path: str, groups: Sequence[int], ranges: Sequence[tuple[int, int]]) -> Iterator[FieldError]:
     if ranges and not groups:
         yield invalid_value(path, groups, "unable to validate empty groups against required ranges")
@@ -439,25 +436,9 @@ def _level(text: str) -> object:
     return (sensitivity, sorted(categories.split(","))) if colon else text
 
 
-def _profile_text(profile: Object | None) -> str:
+def _noted(profile: Object | None) -> str:
     """The annotation that stands for a field with a seccomp profile."""
-    kinds: Mapping[str, Callable[[Any], str]] = {
-        "Unconfined": lambda _: "unconfined",
-        "RuntimeDefault": lambda _: "runtime/default",
-        "Localhost": lambda path: f"localhost/{path}" if path is not None else "",
-    }
-    found = kinds.get(str((profile or {}).get("type")))
-    return found((profile or {}).get("localhostProfile")) if found else ""
-
-
-def _profile(text: str) -> Object | None:
-    """The field of a seccomp profile that stands for an annotation."""
-    if text == "unconfined":
-        return {"type": "Unconfined"}
-    if text in _RUNTIME_DEFAULTS:
-        return {"type": "RuntimeDefault"}
-    path = text.removeprefix("localhost/")
-    return {"type": "Localhost", "localhostProfile": path} if path and path != text else None
+    return as_annotation(profile, of_seccomp=True)
 
 
 _TOKEN_MAPS: Final = {"kube-root-ca.crt": "ca.crt", "openshift-service-ca.crt": "service-ca.crt"}

@@ -27,7 +27,6 @@ from simkit.analysis.rbac.objects import NAMESPACES, PODS, subject_entry
 from simkit.analysis.rbac.subject import identity_of
 from simkit.logic.podsecurity.constraints import (
     CONSTRAINTS,
-    OPENSHIFT,
     account_identity,
     first_user,
     is_readable,
@@ -38,6 +37,7 @@ from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP, SERVICE_ACCOUNT, USE
 from simkit.meta.domain import label
 from simkit.meta.objects import Object, at, name_of
 from simkit.schema.catalogue import Catalogue, Resource
+from simkit.seams.authorization import OPENSHIFT
 
 _WORD: Final = re.compile(r"\{([a-z_]+)\}")
 _ONE_WORD: Final = re.compile(r"^\{([a-z_]+)\}$")
