@@ -119,6 +119,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not hasattr(args, "run"):
         parser.print_help()
         return WRONG
+    args.ends_process = argv is None
     tables.settings.heads = not getattr(args, "no_headers", False)
     terminal.settings = terminal.Settings(not args.no_color, not args.no_pager)
     set_quiet(args.quiet)
@@ -176,7 +177,7 @@ def _answered(args: argparse.Namespace) -> int:
     run: Callable[[argparse.Namespace], int] = args.run
     if args.lasting:
         return run(args)
-    with collection_rare(), progress.task("working"):
+    with collection_rare(last=args.ends_process), progress.task("working"):
         return run(args)
 
 

@@ -40,13 +40,18 @@ time on collections that find next to nothing. These let it take a tenth more me
 
 
 @contextmanager
-def collection_rare() -> Iterator[None]:
-    """A context in which garbage collection is rare, for work that keeps most of what it makes until it ends."""
+def collection_rare(*, last: bool = False) -> Iterator[None]:
+    """A context in which garbage collection is rare, for work that keeps most of what it makes until it ends.
+
+    ``last`` says that the process ends after it: what is left then is not searched for garbage any more.
+    """
     before = gc.get_threshold()
     gc.set_threshold(*_ONE_ANSWER)
     try:
         yield
     finally:
+        if last:
+            gc.freeze()
         gc.set_threshold(*before)
 
 

@@ -48,3 +48,12 @@ def test_stays_off_where_it_was_off() -> None:
 def test_a_server_examines_what_it_made_alone() -> None:
     """A fork that nobody uses is found; what the start made is not looked at."""
     subprocess.run([sys.executable, "-c", SERVER], cwd=ROOT, check=True)
+
+
+@pytest.mark.parametrize(("arguments", "frozen"), [("", True), ("['releases']", False)])
+def test_a_command_that_ends_its_process_leaves_no_search_for_garbage(arguments: str, frozen: bool) -> None:
+    """What is left is looked at no more, unless a program goes on after the command."""
+    command = (
+        f"import gc; from simkit.cli import main; main({arguments}); assert bool(gc.get_freeze_count()) is {frozen}"
+    )
+    subprocess.run([sys.executable, "-c", command, "releases"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
