@@ -6,6 +6,7 @@ import random
 from typing import Any
 
 import simkit
+from tests.engine.admission.test_security_context_constraints import DEFINITION
 
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "labels": {"node.openshift.io/os_id": "rhcos"}}}
 PEOPLE, TEAMS = (
@@ -76,3 +77,25 @@ def test_groups_of_other_clusters_count_only_where_they_are_asked_for() -> None:
     cluster = simkit.load([group("devs", ["ann"]), *bound("devs")], captured=["*"])
     assert not cluster.can("user:ann", "get", "pods")
     assert cluster.can("user:ann", "get", "pods", members={"devs": ["user:ann"]})
+
+
+def test_lists_of_constraints_count_for_admission_and_for_no_authorizer() -> None:
+    """Whom a constraint names may use it; each answer says that no role and no access review lets them."""
+    kind = {"apiVersion": "security.openshift.io/v1", "kind": "SecurityContextConstraints"}
+    constraint = {**kind, "metadata": {"name": "anyuid"}, "users": ["ann"], "groups": ["devs", 7]}
+    cluster = simkit.load(
+        [NODE, group("devs", ["bob"]), user("ann"), user("cy"), DEFINITION, constraint], captured=["*"]
+    )
+    asked: Any = {"verb": "use", "resource": "securitycontextconstraints", "api_group": "security.openshift.io"}
+    table = cluster.who_can(**asked, name="anyuid")
+    listed = table[table["binding"].str.contains("for admission only")]
+    assert set(listed["subject"]) == {"user:ann", "group:devs", "group:7"}
+    assert not len(cluster.who_can(**asked, name="other").query("binding.str.contains('for admission')"))
+    for who, named in (("user:ann", "user:ann"), ("user:bob", "group:devs")):
+        found = cluster.can(who, **asked, name="anyuid")
+        assert not found
+        assert str(found).startswith("no by roles, yes for the admission of pods")
+        assert f"anyuid names {named} itself" in found.why
+        rows = cluster.permissions(who).to_dict("records")
+        assert [row["resource_names"] for row in rows if row["verbs"] == ("use",)] == [("anyuid",)]
+    assert str(cluster.can("user:cy", **asked, name="anyuid")).startswith("no  user:cy")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from simkit.analysis.access.constraint_lists import listed
 from simkit.analysis.access.near_misses import NearMiss, Remedy, near_misses, remedies
 from simkit.analysis.access.resolve import (
     SINGLE_OBJECT_VERBS,
@@ -45,7 +46,8 @@ if TYPE_CHECKING:
 class AccessDecision(Result):
     """A decision about one question, with its explanation. It is true in a condition exactly if it allows.
 
-    ``decision`` is the authorizer's own, with its reason and evidence.
+    ``decision`` is the authorizer's own, with its reason and evidence. ``admission`` is a sentence about what the
+    admission of pods allows although no authorizer does; empty if there is nothing.
     """
 
     subject: Subject
@@ -56,6 +58,7 @@ class AccessDecision(Result):
     index: AccessIndex = field(repr=False, compare=False)
     members: Members = field(repr=False, compare=False, default_factory=dict)
     chain: AuthorizerChain | None = field(repr=False, compare=False, default=None)
+    admission: str = ""
 
     @property
     def allowed(self) -> bool:
@@ -108,14 +111,23 @@ class AccessDecision(Result):
         where = f" in {self.namespace}" if self.namespace else ""
         return f"{text_of(self.subject)}: {self.permission}{where}"
 
+    @property
+    def answer(self) -> str:
+        """The answer in words: yes, no, or no with a yes of the admission."""
+        if self.admission:
+            return "no by roles, yes for the admission of pods:"
+        return "yes" if self.allowed else "no"
+
     def lines(self) -> Iterator[str]:
         """The answer, its explanation and the first remedy, line by line."""
-        yield f"{'yes' if self.allowed else 'no'}  {self.question}"
+        yield f"{self.answer}  {self.question}"
         yield from (f"  {line}" for line in self.explanation())
         yield from (f"  to allow it: {remedy}" for remedy in self.remedies[:1])
 
     def explanation(self) -> Iterator[str]:
         """The reasons: the evidence if it is allowed, the near misses if it is not."""
+        if self.admission:
+            yield self.admission
         if self.allowed and not self.evidence:
             mode = self.chain.speaker(self.ask) if self.chain else ""
             masters = "members of system:masters can do anything, without a binding"
@@ -210,7 +222,9 @@ def can(
     ask = asked.ask(where, subject if isinstance(subject, Identity) else identity_with_members(who, members, groups))
     chain = chain_of(snapshot)
     groups_of_subject = {name: [text_of(who)] for name in groups}
-    return AccessDecision(who, asked, where, chain.authorize(ask), ask, index, {**members, **groups_of_subject}, chain)
+    decision, known = chain.authorize(ask), {**members, **groups_of_subject}
+    admission = "" if decision.allowed else listed(snapshot, ask)
+    return AccessDecision(who, asked, where, decision, ask, index, known, chain, admission)
 
 
 def _named(asking: Identity) -> Subject:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from simkit.analysis.access.constraint_lists import rules_of_lists
 from simkit.analysis.access.resolve import AUTHORIZATION_RESOURCES, NAMESPACED_VERBS
 from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.caveats import about_access, with_caveats
@@ -105,6 +106,7 @@ def permissions(
             rows.append((EVERYWHERE, *[(ALL,)] * 3, (), (ALL,), True, via, "", NO_BINDING, "", "", -1))
         for grant in index.grants_of_subject(principal) if chain.has_rbac else ():
             rows += _rows(grant, via, catalogue)
+        rows += rules_of_lists(snapshot, principal, via)
     identity = identity_with_members(who, members)
     for other in chain.others:
         rows += _rows_of_other(other, identity)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from simkit.analysis.access.constraint_lists import rows_of_lists
 from simkit.analysis.access.grant_table import GRANT_COLUMNS, PickedGrants, RuleMatch, grant_table
 from simkit.analysis.access.resolve import (
     Permission,
@@ -103,8 +104,9 @@ def who_can(
     -----
     The answers are the authorizers' own: a subject is in the table exactly if a request of it, or of some member of
     the group, would be allowed. Nodes that the Node authorizer allows it have ``(Node authorizer)`` in place of a
-    binding; the names of their own objects stand in ``names``. O(distinct rule lists that name the resource, plus
-    rows); asked again of the same snapshot, O(rows). With the Node authorizer also O(nodes).
+    binding; the names of their own objects stand in ``names``. Those whom a SecurityContextConstraints of OpenShift
+    names in its own lists may ``use`` it for the admission of pods; their rows say so. O(distinct rule lists that name
+    the resource, plus rows); asked again of the same snapshot, O(rows). With the Node authorizer also O(nodes).
 
     Examples
     --------
@@ -165,7 +167,7 @@ def holders_of(
     question = question_of(asked, where, any_name=name is None)
     chain = chain_of(snapshot)
     picked = _picked(snapshot, index, question, asked)
-    others = list(_of_other_authorizers(chain, question))
+    others = [*_of_other_authorizers(chain, question), *rows_of_lists(snapshot, question)]
     if chain.has_rbac and not others and not expand_groups and max_hops is None:
         return Holders(str(asked), COLUMNS, picked)
     rows = list(picked.rows())

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from simkit.analysis.access.resolve import AUTHORIZATION_RESOURCES
 from simkit.analysis.catalogue import DEFINITIONS, POLICIES, catalogue_of
+from simkit.analysis.escalation.find.pod_constraints import PodConstraints
 from simkit.analysis.escalation.find.pod_specs import Escape, account_named, escapes_of
 from simkit.analysis.escalation.find.remembered_facts import RecordedFact, RememberedFacts
 from simkit.analysis.rbac.index import index_of
 from simkit.analysis.rbac.objects import NAMESPACES, PODS, SERVICE_ACCOUNTS
+from simkit.logic.podsecurity.constraints import CONSTRAINTS
 from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP, ROLES, SERVICE_ACCOUNT, USER, Binding, Grant, Subject
 from simkit.logic.rbac.index import RESOURCES, AllowingGrant
 from simkit.logic.rbac.question import Question
@@ -22,6 +24,7 @@ from simkit.meta.domain import RBAC_GROUP, api_group, label
 from simkit.meta.identity import MASTERS
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, labels_of, name_of, namespace_of
+from simkit.seams.authorization import OPENSHIFT
 from simkit.seams.snapshot import Snapshot
 from simkit.snapshot.overlay import OverlaySnapshot
 
@@ -345,6 +348,15 @@ class ClusterFacts(RememberedFacts):
         )
 
         return AccountPolicies(self)
+
+    @cached_property
+    def constraints(self) -> PodConstraints | None:
+        """The SecurityContextConstraints that pods are held to; None where there are none, or none are known."""
+        snapshot = self.snapshot
+        if snapshot.authorization.provider != OPENSHIFT or CONSTRAINTS not in snapshot.captured():
+            return None
+        found = PodConstraints(self)
+        return found if found.every else None
 
     def knows(self, group: str, resource: str) -> bool:
         """True if a resource is served, or has a meaning without being served, as users and signers have."""

@@ -167,12 +167,16 @@ class EscalationGraph:
         """True if an identity has more than the grants of one group."""
         if state.subject is None or state.kind == GROUP or len(groups) != 1:
             return True
-        return bool(self.facts.grants(state.subject))
+        constraints = self.facts.constraints
+        listed = constraints is not None and state.subject.principal in constraints.listed
+        return listed or bool(self.facts.grants(state.subject))
 
     def _further(self, holder: Holder, groups: tuple[str, ...]) -> Iterator[Edge]:
         """The steps of a holder, without those that one of its groups, or full control of a namespace, gives
         already."""
         closures = [frozenset(Subject(GROUP, name) for name in (group, *implied_groups(group))) for group in groups]
+        if self.facts.constraints is not None:
+            closures = []  # a pod may need one group to create it and another to admit it
         wide = self._wide(holder) if holder.state.kind != states.NAMESPACE else {}
         judging = judging_holders()
         for edge in self.uses.of(holder):
@@ -221,7 +225,7 @@ class EscalationGraph:
         wide = tuple(rule for grant in grants if not grant.namespace for rule in grant.rules)
         held = add_grants({}, grants, self._matches)
         own = None
-        if subject.kind != GROUP and len(self._groups(state)) == 1:
+        if subject.kind != GROUP and len(self._groups(state)) == 1 and self.facts.constraints is None:
             own = frozenset(add_grants({}, self.facts.grants(subject), self._matches))
         return Holder(state, held, frozenset(principals), tuple(dict.fromkeys(bound)), own, wide)
 

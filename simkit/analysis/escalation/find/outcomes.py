@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from itertools import product
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice, product
 from typing import Final
 
 from simkit.analysis.escalation.find import states
@@ -18,7 +18,8 @@ from simkit.analysis.escalation.find.matching import (
     by_name,
     named,
 )
-from simkit.analysis.escalation.find.primitive_conditions import places_of_match, workloads
+from simkit.analysis.escalation.find.pod_constraints import CLAIMING, LEADING_TO_NODES
+from simkit.analysis.escalation.find.primitive_conditions import admitting, places_of_match, workloads
 from simkit.analysis.escalation.find.states import CLUSTER_ADMIN, AttackState, rules_state, subject_state
 from simkit.analysis.escalation.table.requirement import Permission
 from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP, ROLES, USER, Binding, Subject
@@ -44,13 +45,17 @@ def _leads_to(*reached: AttackState) -> Outcome:
 
 
 def _any_node(namespace: str | None = "") -> Outcome:
-    """Any node, if there is one, with a namespace for it: by default none, and for None that of the match."""
+    """Any node, if there is one, with a namespace for it: by default none, and for None that of the match.
+
+    The pod that leads there is admitted in the namespace; for None it has a volume of the cluster.
+    """
 
     def found(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Outcomes:
-        where = match.namespace if namespace is None else namespace
-        where = next(iter(facts.enforced), "default") if where == EVERYWHERE else where
-        if facts.nodes:
-            yield AttackState(states.NODES), {"namespace": where} if where else {}
+        place = known.get("namespace", match.namespace) if namespace == "" else namespace or match.namespace
+        places: Iterable[str] = [place] if place != EVERYWHERE else [*facts.enforced] or ["default"]
+        pods = CLAIMING if namespace is None else LEADING_TO_NODES
+        for found in islice(admitting(facts, holder, match, places, pods), 1 if facts.nodes else 0):
+            yield AttackState(states.NODES), found if namespace != "" or facts.constraints else {}
 
     return found
 
@@ -72,18 +77,21 @@ def _accounts(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: V
 def _allowed_by_policies(
     facts: ClusterFacts, holder: Holder, match: VariantMatch, where: str
 ) -> tuple[Subject, ...] | None:
-    """The accounts that no admission policy keeps out of the holder's pods in a namespace; None if none is kept out."""
-    who, policies = holder.state.subject, facts.account_policies
-    if not policies or who is None or where == EVERYWHERE or match.names("account") is not None:
+    """The accounts that no policy or constraint keeps out of the holder's pods in a namespace; None if none is."""
+    who, policies, constraints = holder.state.subject, facts.account_policies, facts.constraints
+    if not (policies or constraints) or who is None or where == EVERYWHERE or match.names("account") is not None:
         return None
     every = facts.accounts.get(where, ())
+
+    def refused(asked: Permission, account: Subject) -> bool:
+        if policies and policies.refuse(who, holder.principals, asked, account):
+            return True
+        return constraints is not None and constraints.refuse(holder.principals, asked, account)
+
     allowed = tuple(
         account
         for account in every
-        if not any(
-            all(policies.refuse(who, holder.principals, asked, account) for asked, _ in met.holds(where))
-            for met in match.met
-        )
+        if not any(all(refused(asked, account) for asked, _ in met.holds(where)) for met in match.met)
     )
     return None if len(allowed) == len(every) else allowed
 

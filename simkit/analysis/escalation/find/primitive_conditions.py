@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from simkit.analysis.catalogue import POLICY_BINDINGS
@@ -17,7 +18,11 @@ from simkit.analysis.escalation.find.matching import (
     escalating_permissions,
     without_rbac_rules,
 )
+from simkit.analysis.escalation.find.pod_constraints import LEADING_TO_NODES, PodConstraints
+from simkit.analysis.escalation.find.pod_specs import POD_SPECS
 from simkit.analysis.escalation.table.requirement import Permission
+from simkit.analysis.rbac.index import members_in, principals_of
+from simkit.analysis.rbac.objects import PODS
 from simkit.analysis.rbac.subject import text_of
 from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP, Binding, Subject
 from simkit.logic.rbac.cover import covers
@@ -28,7 +33,7 @@ from simkit.meta.domain import SYSTEM_NAMESPACE, api_group
 from simkit.meta.identity import ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED
 from simkit.meta.identity import SERVICE_ACCOUNTS as ALL_ACCOUNTS
 from simkit.meta.names import GroupResource, Key
-from simkit.meta.objects import at, labels_of, name_of
+from simkit.meta.objects import Object, at, labels_of, name_of
 
 
 class _Push(NamedTuple):
@@ -303,29 +308,61 @@ def places_of_match(facts: ClusterFacts, match: VariantMatch) -> tuple[str, ...]
 
 
 def _unrestricted(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
-    yield from _one_namespace(facts.unrestricted, match)
+    yield from _one_namespace(facts, holder, facts.unrestricted, match)
 
 
-def _one_namespace(places: Mapping[str, str], match: VariantMatch) -> Iterator[Variables]:
-    """The namespace of a match if it is among some; the first of them if the match is in all."""
+def _one_namespace(
+    facts: ClusterFacts, holder: Holder, places: Mapping[str, str], match: VariantMatch
+) -> Iterator[Variables]:
+    """The namespace of a match if it is among some; the first of them that admits the pods if the match is in all."""
     if match.namespace == EVERYWHERE:
-        yield from ({"namespace": place} for place in list(places)[:1])
+        yield from islice(admitting(facts, holder, match, places), 1)
     elif match.namespace in places:
-        yield {"namespace": match.namespace}
+        yield from admitting(facts, holder, match, [match.namespace])
+
+
+def admitting(
+    facts: ClusterFacts,
+    holder: Holder,
+    match: VariantMatch,
+    places: Iterable[str],
+    pods: Sequence[Object] | None = None,
+) -> Iterator[Variables]:
+    """The namespaces in which constraints, if there are any, admit a pod of the holder that leads to a node.
+
+    With constraints, the service account of the pod is told, too. ``pods`` are others than those that lead to nodes.
+    """
+    written = [GroupResource(one.group, one.resource) for met in match.met for one, _ in met.holds(match.namespace)]
+    created = next((one for one in written if one in POD_SPECS), None)
+    for place in places:
+        if facts.constraints is None or created is None:
+            yield {"namespace": place}
+            continue
+        wanted = LEADING_TO_NODES if pods is None else pods
+        account = facts.constraints.account(place, holder.principals, wanted, created)
+        if account is not None:
+            yield {"namespace": place, "some_account": account}
 
 
 def _restricted(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
     names = match.names("labelled")
     allowed = facts.restricted if names is None else {name: "" for name in names if name in facts.restricted}
-    yield from _one_namespace(allowed, match)
+    yield from _one_namespace(facts, holder, allowed, match)
 
 
 def _restricted_with_accomplice(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
     for found in _restricted(facts, holder, match):
         asked = Question("create", resource="pods", namespace=found["namespace"])
         others = sorted({answer.grant.subject for answer in facts.who(asked)} - holder.principals)
+        if facts.constraints is not None:
+            others = [one for one in others if _may_lead_to_nodes(facts, facts.constraints, one, found["namespace"])]
         if others:
             yield {**found, "accomplice": text_of(others[0])}
+
+
+def _may_lead_to_nodes(facts: ClusterFacts, constraints: PodConstraints, who: Subject, namespace: str) -> bool:
+    principals = principals_of(who, members_in(facts.snapshot, None))
+    return constraints.account(namespace, principals, LEADING_TO_NODES, PODS) is not None
 
 
 def _control_plane(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:

@@ -172,7 +172,8 @@ class StepVariables:
         values.update(fill(step.variant.variables, values))
         namespace = values["namespace"]
         values.setdefault("account", "default")
-        values["some_account"], values["some_user"] = self._some_account(namespace), self._some_user(namespace)
+        values.setdefault("some_account", self._some_account(namespace))
+        values["some_user"] = self._some_user(namespace)
         values.setdefault("node", next(iter(self.facts.nodes), ""))
         values.setdefault("secret", next(iter(self.facts.secrets.get(namespace, ())), ""))
         if not values["secret"] and step.primitive.needs_secret:
