@@ -230,7 +230,7 @@ def _compare_maps(
 ) -> _Triple:
     """The changes of a map; one that was null had no fields, not even those that Go writes with their zero values."""
     out = _Gathered()
-    declared, structured = type_def.fields, type_def.structured
+    declared = type_def.fields
     for name in new if not old else {**old, **new}:
         entry = declared.get(name)
         if entry:
@@ -243,19 +243,11 @@ def _compare_maps(
         before, after = old.get(name, absent), new.get(name, absent)
         if before is after:
             continue
-        if structured and entry and (before is None or after is None) and _both_nothing(before, after, absent):
-            continue
         if before is ABSENT or after is ABSENT or not _surely_same(before, after, child):
             found = _compare(before, after, child)
             if found is not _SAME:
                 out.take(element, found)
     return out.triple()
-
-
-def _both_nothing(before: Any, after: Any, absent: Any) -> bool:
-    """True if one value is null and the other absent, which is the same in a Go struct."""
-    other = after if before is None else before
-    return other is ABSENT or bool(other == absent)
 
 
 def _compare_lists(old: Sequence[Any], new: Sequence[Any], type_def: TypeDef) -> _Triple:
