@@ -296,7 +296,7 @@ _HORIZONTAL_POD_AUTOSCALER = Strategy(
     validate=_validate,
     print_row=_row,
     version_annotations=frozenset({METRICS, CURRENT, CONDITIONS, BEHAVIOR}),
-    subresources={"status": Subresource(keep_all_but_status, _STATUS)},
+    subresources={"status": Subresource(keep_all_but_status, _STATUS, owns_all=True)},
 )
 
 

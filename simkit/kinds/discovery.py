@@ -66,6 +66,8 @@ def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Se
     kind = obj.get("addressType") or ""
     parts = [list(_validate_endpoint(behaviour, obj.get("endpoints") or (), kind)), at_root(_PORTS(behaviour, obj))]
     if behaviour.applies("ports-of-endpoints-first"):
+        if old is not None and (obj.get("endpoints") or []) == (old.get("endpoints") or []):
+            parts[0] = []  # which an earlier release took for valid
         parts.reverse()
     return [
         *at_root(_TYPE(behaviour, obj)),

@@ -360,9 +360,10 @@ _validate: Final = validation(
     row("status.attachmentMetadata", by(_validate_reported)),
     row("status.attachError", _ERROR),
     row("status.detachError", _ERROR),
+    row("spec.source.persistentVolumeName", must.be(dns_subdomain), empty=True, since="attachments-checked-once"),
     created=(
         row("spec.attacher", DRIVER, zero="", until="attachers-checked-as-drivers"),
-        row("spec.source.persistentVolumeName", must.be(dns_subdomain), empty=True),
+        row("spec.source.persistentVolumeName", must.be(dns_subdomain), empty=True, until="attachments-checked-once"),
     ),
 )
 

@@ -27,9 +27,9 @@ _EACH: Final = "*"
 _UNTOUCHED: Final = frozenset({"StatefulSetSpec.volumeClaimTemplates", "PersistentVolumeClaimTemplate.spec"})
 """Parts from which kube-apiserver drops nothing but what it does not know: fields of claims go when the claim is
 created from them."""
-_PLANS: Final = frozenset({"JobTemplateSpec.spec"})
-"""Parts of which kube-apiserver checks only the pod templates: their own fields are dropped when the object is
-created from them."""
+_PLANS: Final = frozenset({"JobTemplateSpec.spec", "ContainerStatus.resources"})
+"""Parts of which kube-apiserver checks only what they hold, such as pod templates. Their own fields are dropped when
+the object is created from them, or not at all."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ from simkit.kinds.parts.service.cluster_ips import (
     strings,
     type_of,
 )
+from simkit.kinds.parts.service.validation import TRAFFIC_POLICIES
 from simkit.kinds.parts.validation.ip import address, family
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import NameSource
@@ -164,6 +165,8 @@ class ServiceAllocation:
     def _complete(self, draft: Draft, live: Object | None, reservation: Reservation) -> None:
         spec = own_copy(draft, "spec")
         own_items(spec, "ports")
+        if type_of(draft) == EXTERNAL_NAME and spec.get("internalTrafficPolicy") in TRAFFIC_POLICIES:
+            del spec["internalTrafficPolicy"]  # which nobody reads
         if live is not None:
             patch_allocated_values(draft, live)
         normalize_cluster_ips(draft, live)

@@ -17,6 +17,7 @@ from simkit.meta.objects import Draft, Object, at
 
 _SINGLE, _REQUIRE, _PREFER = "SingleStack", "RequireDualStack", "PreferDualStack"
 _OTHER: Final = {"IPv4": "IPv6", "IPv6": "IPv4"}
+_SECONDARY: Final = {"clusterIPs": "cluster IP", "ipFamilies": "IP family"}
 _SEVERAL: Final = {"clusterIPs": "cluster IPs", "ipFamilies": "IP families"}
 
 
@@ -29,18 +30,16 @@ def settle_families(
     """
     if type_of(draft) == EXTERNAL_NAME or _prefers_as_before(draft, live):
         return ()
+    spec = draft["spec"]
+    free = spec.get("clusterIP") == HEADLESS and not spec.get("selector")
+    if spec.get("ipFamilyPolicy") is None:
+        before = at(live, "spec", "ipFamilyPolicy") if live is not None else None
+        spec["ipFamilyPolicy"] = before or (_REQUIRE if free else _SINGLE)
     errors = validate_address_field(behaviour, draft)
     if errors:
         return errors
-    spec = draft["spec"]
-    if live is not None:
-        if not spec.get("ipFamilyPolicy") and at(live, "spec", "ipFamilyPolicy"):
-            spec["ipFamilyPolicy"] = live["spec"]["ipFamilyPolicy"]
-        _downgrade(spec, live.get("spec") or {})
-    free = spec.get("clusterIP") == HEADLESS and not spec.get("selector")
-    if not spec.get("ipFamilyPolicy") and not free:
-        spec["ipFamilyPolicy"] = _SINGLE
-    errors = [*_single_errors(spec), *_infer_families(spec, configured)]
+    reduced = _downgrade(spec, live.get("spec") or {}) if live is not None else ()
+    errors = [*reduced, *_single_errors(spec), *_infer_families(spec, configured)]
     if errors:
         return errors
     if free:
@@ -62,13 +61,17 @@ def _prefers_as_before(draft: Draft, live: Object | None) -> bool:
     )
 
 
-def _downgrade(spec: Draft, old: Object) -> None:
-    """Release the secondary address of a Service that goes back to one family."""
-    if old.get("ipFamilyPolicy") in (None, _SINGLE) or spec.get("ipFamilyPolicy") != _SINGLE:
-        return
-    for name in ("clusterIPs", "ipFamilies"):
-        if len(spec.get(name) or ()) == 2 and spec[name] == old.get(name):
-            spec[name] = spec[name][:1]
+def _downgrade(spec: Draft, old: Object) -> Sequence[FieldError]:
+    """Release the secondary address of a Service that goes back to one family; the errors of one that does not."""
+    errors = []
+    for name, words in _SECONDARY.items():
+        given, before, policy = spec.get(name) or (), old.get(name) or (), spec["ipFamilyPolicy"]
+        if policy == _SINGLE and len(given) > 1 and given == before:
+            spec[name] = given[:1]
+        elif policy != _SINGLE and 0 < len(given) < len(before):
+            text = f"must be 'SingleStack' to release the secondary {words}"
+            errors.append(invalid_value("spec.ipFamilyPolicy", policy, text))
+    return errors
 
 
 def _single_errors(spec: Object) -> list[FieldError]:
@@ -104,11 +107,9 @@ def _infer_families(spec: Draft, configured: Sequence[str]) -> list[FieldError]:
 def _settle_headless(spec: Draft, configured: Sequence[str]) -> None:
     """Allow both families for a headless Service without selector, whatever the cluster has."""
     families = list(spec.get("ipFamilies") or configured[:1])
-    if len(families) < 2 and spec.get("ipFamilyPolicy") != _SINGLE:
+    if len(families) < 2 and spec["ipFamilyPolicy"] != _SINGLE:
         families.append(_OTHER[families[0]])
     spec["ipFamilies"] = families
-    if not spec.get("ipFamilyPolicy"):
-        spec["ipFamilyPolicy"] = _REQUIRE if len(families) > 1 else _SINGLE
 
 
 def _cluster_errors(behaviour: ServedBehaviour, spec: Object, configured: Sequence[str]) -> list[FieldError]:

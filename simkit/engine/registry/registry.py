@@ -226,8 +226,12 @@ class Registry:
             raise uid_conflict(write, write.uid, seen["metadata"].get("uid", ""))
         given = draft["metadata"].pop("resourceVersion", "")
         special = (scope.strategy.subresources or {}).get(write.subresource)
-        self._confine(write, draft, seen, special)
+        late = bool(scope.strategy.version_annotations) and not write.subresource  # some stand for parts of the status
+        if not late:
+            self._confine(write, draft, seen, special)
         tracked = dict(write.track(seen, draft))
+        if late:
+            self._confine(write, tracked, seen, special)
         if given:  # admission sees what the client gave
             tracked["metadata"] = {**tracked["metadata"], "resourceVersion": given}
         draft = write.mutate(tracked, seen)

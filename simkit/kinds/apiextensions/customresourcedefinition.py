@@ -130,10 +130,12 @@ def _validate_older(behaviour: ServedBehaviour, obj: Object, old: Object | None)
 
 
 def _own_name(obj: Object) -> Iterator[FieldError]:
-    spec, name = obj["spec"], metadata(obj).get("name") or ""
+    spec, head = obj["spec"], metadata(obj)
     wanted = f"{at(spec, 'names', 'plural') or ''}.{spec.get('group') or ''}"
-    if name and name != wanted:
-        yield invalid_value("metadata.name", name, 'must be spec.names.plural+"."+spec.group')
+    for field in ("generateName", "name"):
+        name = head.get(field) or ""
+        if name and name != wanted:
+            yield invalid_value(f"metadata.{field}", name, 'must be spec.names.plural+"."+spec.group')
 
 
 def _fixed(spec: Object, old: Object) -> Iterator[FieldError]:

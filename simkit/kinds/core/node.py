@@ -23,6 +23,7 @@ from simkit.meta.fielderror import (
     FieldError,
     duplicate,
     forbidden_field,
+    internal_error,
     invalid_value,
     quoted,
     required,
@@ -198,8 +199,12 @@ def _validate_range(behaviour: ServedBehaviour, ranges: Sequence[str]) -> Iterat
     if len(ranges) < 2:
         return
     found: list[Network] = [each for each in map(network, ranges) if each is not None]
+    unread = next((index for index, one in enumerate(ranges) if network(one) is None), None)
+    if unread is not None:
+        wrong = f"invalid CIDR[{unread}]: <nil> (invalid CIDR address: {ranges[unread]})"
+        yield internal_error(path, f"invalid PodCIDRs. failed to check with dual stack with error:{wrong}")
     versions = {each.version for each in found}
-    if len(ranges) > 2 or len(versions) != len(found):
+    if len(ranges) > 2 or len(versions) != 2:
         yield invalid_value(path, texts(ranges), "may specify no more than one CIDR for each IP family")
     yield from (duplicate(f"{path}[{index}]", ranges[index]) for index in sorted(repeats(ranges)))
 

@@ -115,7 +115,8 @@ def _shrunk(behaviour: ServedBehaviour, size: str, before: str, capacity: str) -
 
 def _attribute_changes(name: str | None, old: Object) -> Iterator[FieldError]:
     """The error of a claim that gives up the class of volume attributes that it has got."""
-    if at(old, "status", "currentVolumeAttributesClassName") is None or name:
+    unchanged = name == at(old, "spec", "volumeAttributesClassName")
+    if unchanged or name or at(old, "status", "currentVolumeAttributesClassName") is None:
         return
     word = "nil" if name is None else "empty string"
     text = f"update to {word} is forbidden when status.currentVolumeAttributesClassName is not nil"

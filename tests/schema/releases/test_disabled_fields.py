@@ -11,6 +11,7 @@ from simkit.schema.releases import RELEASES, minor_of
 LATER = {
     "CSIDriverSpec.preventPodSchedulingIfMissing": "1.36",
     "PodSpec.schedulingGroup": "1.36",
+    "VolumeMountStatus.volumeStatus": "1.36",
     "DeviceRequest.adminAccess": "1.31",
     "ExactDeviceRequest.adminAccess": "1.33",
     "NodeStatus.runtimeHandlers": "1.30",

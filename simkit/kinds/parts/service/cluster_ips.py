@@ -288,8 +288,6 @@ def drop_type_dependent_fields(draft: Draft, live: Object) -> None:
             drop("loadBalancerClass")
     if is_external(live) and not is_external(draft) and same("externalTrafficPolicy"):
         drop("externalTrafficPolicy")
-    if type_of(draft) == EXTERNAL_NAME and type_of(live) != EXTERNAL_NAME and same("internalTrafficPolicy"):
-        drop("internalTrafficPolicy")
     if type_of(draft) != LOAD_BALANCER and draft.get("status") == live.get("status"):  # else its status is written
         own_copy(draft, "status")["loadBalancer"] = {}
 

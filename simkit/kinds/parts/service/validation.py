@@ -79,7 +79,7 @@ _MODE: Final = label("topology-mode", "service")
 _RANGES: Final = label("load-balancer-source-ranges", "service.beta")
 _PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
 _AFFINITIES: Final = ("ClientIP", "None")
-_POLICIES: Final = ("Cluster", "Local")
+TRAFFIC_POLICIES: Final = ("Cluster", "Local")
 _NEAREST: Final = ("PreferSameZone", "PreferSameNode")
 _KUBELET: Final = 10250
 _DAY: Final = 86400
@@ -287,8 +287,8 @@ def _validate_traffic(behaviour: ServedBehaviour, obj: Object) -> Iterator[Field
             if not behaviour.applies("services-kept-by-the-store"):
                 text = "ExternalTrafficPolicy can only be set on NodePort and LoadBalancer service"
             yield invalid_value(path, policy, text)
-    elif policy not in _POLICIES:
-        yield unsupported(path, policy, _POLICIES)
+    elif policy not in TRAFFIC_POLICIES:
+        yield unsupported(path, policy, TRAFFIC_POLICIES)
     path, port = "spec.healthCheckNodePort", spec.get("healthCheckNodePort") or 0
     if not needs_health_port(obj):
         if port:
@@ -301,5 +301,5 @@ def _validate_traffic(behaviour: ServedBehaviour, obj: Object) -> Iterator[Field
     else:
         yield from placed(path, PORT(behaviour, port))
     policy = spec.get("internalTrafficPolicy")
-    if policy is not None and policy not in _POLICIES:
-        yield unsupported("spec.internalTrafficPolicy", policy, _POLICIES)
+    if policy is not None and policy not in TRAFFIC_POLICIES:
+        yield unsupported("spec.internalTrafficPolicy", policy, TRAFFIC_POLICIES)

@@ -128,12 +128,12 @@ def int_or_percent_value(value: int | str) -> int:
 
     Examples
     --------
-    >>> int_or_percent_value("25%"), int_or_percent_value(3), int_or_percent_value("x")
+    >>> int_or_percent_value("25%"), int_or_percent_value(3), int_or_percent_value("-5%")
     (25, 3, 0)
     """
     if not isinstance(value, str):
         return value
-    return saturating_int(value.removesuffix("%")) or 0
+    return saturating_int(value[:-1] if _PERCENT.fullmatch(value) else value) or 0
 
 
 def repeats(values: Iterable[Hashable]) -> frozenset[int]:
