@@ -99,8 +99,10 @@ class ClusterQuestions:
         user:NAME, group:NAME or sa:NAMESPACE/NAME.
         """
         found = self._cluster.can(subject, verb, resource, namespace=namespace or None, name=name)
-        row = {"allowed": found.allowed, "question": found.question, "explanation": list(found.lines())}
-        return answer_of([row], 1, "allowed" if found.allowed else "not allowed", _limits(found.caveats))
+        row = {"allowed": found.allowed, "answer": found.answer, "question": found.question}
+        row["explanation"] = list(found.lines())
+        told = "not known" if found.unknown else "allowed" if found.allowed else "not allowed"
+        return answer_of([row], 1, told, _limits(found.caveats))
 
     def permissions(self, subject: str, namespace: str = "", page: Page = 1) -> Answer:
         """List what one subject may do.

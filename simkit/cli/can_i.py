@@ -84,7 +84,13 @@ def _answer(args: argparse.Namespace, subject: str) -> int:
     )
     note_remarks(snapshot, args)
     explained = [line.strip() for line in list(answer.lines())[1:]]
-    told = {"allowed": answer.allowed, "question": answer.question, "reason": answer.reason, "explanation": explained}
+    told = {
+        "allowed": answer.allowed,
+        "answer": answer.answer,
+        "question": answer.question,
+        "reason": answer.reason,
+        "explanation": explained,
+    }
     if args.output in ("table", "wide"):
         repeat_if_quiet()
         print(text_lines(answer.lines()))

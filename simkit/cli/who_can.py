@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from simkit.cli.limits import limit
 from simkit.cli.notes import note_skipped
 from simkit.cli.output import add_output, write_rows
 from simkit.cli.questions import add_object_options, add_object_words, note_remarks, settle_words
@@ -67,6 +68,7 @@ def run(args: argparse.Namespace) -> int:
         members=read_members(args),
     )
     note_remarks(snapshot, args)
+    limit(found.caveats)
     rows = [dict(zip(found.columns, row, strict=True)) for row in found.rows()]
     listed = rows if args.include_defaults else [row for row in rows if not is_default(row, snapshot)]
     note_skipped(len(rows) - len(listed), "row")

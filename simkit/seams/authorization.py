@@ -29,8 +29,10 @@ GRANTS: Final = {
     "AKS": ("Azure role assignment", "Azure role", "Azure roles"),
 }
 """What providers call a grant, and what it grants: one and several."""
-_DENIALS: Final = {"GKE": "IAM deny policies and principal access boundaries", "AKS": "Azure deny assignments"}
-"""What of a provider takes away what it grants, and is in no export."""
+_DENIALS: Final = {"GKE": "IAM deny policies", "AKS": "Azure deny assignments"}
+"""What of a provider takes away what it grants."""
+_BOUNDARIES: Final = {"GKE": "principal access boundaries"}
+"""What else may take it away, and is in no export."""
 MOST_NAMED: Final = 5
 """The gaps of an export that a caveat names."""
 _DECIDED: Final = frozenset({"Node", "RBAC", "AlwaysAllow", "AlwaysDeny"})
@@ -42,12 +44,14 @@ class AccessPolicy:
     """An access policy or role of a provider that a principal has, in some namespaces.
 
     ``namespaces`` may contain wildcards (``dev-*``); empty means the whole cluster. ``place`` says where the provider
-    keeps the grant, in words that follow it: ``in projects/acme``.
+    keeps the grant, in words that follow it: ``in projects/acme``. ``undecided`` says why it is not known whether the
+    grant counts, or what it allows; empty for one that counts.
     """
 
     name: str
     namespaces: tuple[str, ...] = ()
     place: str = ""
+    undecided: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,56 @@ class AccessEntry:
         return self.subject or f"{PRINCIPAL}{self.principal}"
 
 
+Named = tuple[str, str]
+"""A user or group as requests carry it: ``User`` or ``Group``, and the name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Denial:
+    """A statement of a provider that takes away what its other statements grant; what roles grant stays.
+
+    Attributes
+    ----------
+    name
+        The statement, in words: ``the deny policy x in projects/acme``.
+    subjects, excepted
+        Those whom it names, and those whom it leaves out, with all known members of groups.
+    everybody
+        Whether it names everybody.
+    unread, unread_exceptions
+        Whether groups are named, or left out, whose members the export does not tell.
+    rules
+        The rules of what it takes away.
+    namespaces
+        The namespaces in which it holds; empty for all.
+    undecided
+        Why it is not known whether it holds; empty for one that holds.
+    """
+
+    name: str
+    subjects: frozenset[Named] = frozenset()
+    excepted: frozenset[Named] = frozenset()
+    everybody: bool = False
+    unread: bool = False
+    unread_exceptions: bool = False
+    rules: tuple[Object, ...] = field(default=(), hash=False)
+    namespaces: tuple[str, ...] = ()
+    undecided: str = ""
+
+    def holds_for(self, names: frozenset[Named], *, some_member: bool = False) -> bool | None:
+        """True if it names somebody with these names, None if that is not known.
+
+        ``some_member`` asks about whoever is in a group: the denial holds only if no member escapes it.
+        """
+        if not (self.everybody or not self.subjects.isdisjoint(names)):
+            return None if self.unread and not some_member else False
+        if not self.excepted.isdisjoint(names):
+            return False
+        if self.undecided or self.unread_exceptions or (some_member and self.excepted):
+            return None
+        return True
+
+
 @dataclass(frozen=True, slots=True)
 class ProviderAccess:
     """The access that a provider grants besides the objects of a cluster, as its export tells.
@@ -89,11 +143,15 @@ class ProviderAccess:
     rules
         The rules of the access policies and roles of the entries, by name, as those of an RBAC role.
     unknown
-        The access policies whose rules are not known, each with the principal that has it.
+        Permissions of policies that are not known, each with the principal that has it.
     pod_roles
         The users that the pods of a service account can become: namespace, service account, name of the user.
     maps_objects
         Whether an object of the cluster (``aws-auth``) maps principals, too.
+    undecided
+        The principals with those of their policies of which it is not known whether they count, or what they allow.
+    denials
+        What takes away some of what the policies allow.
     """
 
     provider: str = "EKS"
@@ -104,6 +162,8 @@ class ProviderAccess:
     unknown: tuple[tuple[str, str], ...] = ()
     pod_roles: tuple[tuple[str, str, str], ...] = ()
     maps_objects: bool = False
+    undecided: tuple[AccessEntry, ...] = ()
+    denials: tuple[Denial, ...] = ()
 
     def members(self) -> dict[str, tuple[str, ...]]:
         """The principals in each group, as subjects in text form."""
@@ -188,19 +248,36 @@ class Authorization:
 def _caveats_of_access(access: ProviderAccess, provider: str) -> Iterator[Caveat]:
     """What the export of a provider leaves open."""
     if access.missing:
-        told = "; ".join(access.missing[:MOST_NAMED])
-        more = f"; and {len(access.missing) - MOST_NAMED:,} more" if len(access.missing) > MOST_NAMED else ""
-        yield Caveat("outside-access", f"Lower bound: the {provider} export is incomplete: {told}{more}.")
-    if access.unknown:
-        pairs = [f"{policy} of {principal}" for policy, principal in access.unknown]
-        told = ", ".join(pairs[:MOST_NAMED])
-        more = f" and {len(pairs) - MOST_NAMED:,} more" if len(pairs) > MOST_NAMED else ""
-        text = f"Lower bound: what these {GRANTS[access.provider][2]} allow is not known: {told}{more}."
+        told = _first(access.missing, "; ")
+        yield Caveat("outside-access", f"Lower bound: the {provider} export is incomplete: {told}.")
+    pairs = [
+        *(
+            f"{one.name} of {entry.principal if entry.subject else entry.name} ({one.undecided})"
+            for entry in access.undecided
+            for one in entry.policies
+        ),
+        *(f"{policy} of {principal}" for policy, principal in access.unknown),
+    ]
+    if pairs:
+        told = f"what these {GRANTS[access.provider][2]} allow, or whether they count, is not known"
+        text = f"Lower bound: {told}: {_first(pairs, ', ')}."
         yield Caveat("unknown-access-policy", text)
-    denials = _DENIALS.get(access.provider)
-    if denials and access.rules:
+    if access.denials:
+        named = _first(dict.fromkeys(one.name for one in access.denials), "; ")
+        told = "Decisions heed them; lists of permissions and escalation paths do not in all cases"
+        yield Caveat("denials", f"Upper bound: {named} take away access. {told}.")
+    more = f"{_DENIALS.get(access.provider, '')}{' besides those in the export' if access.denials else ''}"
+    denials = " and ".join(filter(None, (more, _BOUNDARIES.get(access.provider))))
+    if more and (access.rules or access.undecided):
         text = f"Upper bound: {denials} were not read, and may deny what {GRANTS[access.provider][2]} allow."
         yield Caveat("unread-denials", text)
+
+
+def _first(parts: Iterable[str], between: str) -> str:
+    """The first of some parts, and how many more there are."""
+    every = list(parts)
+    more = f"{';' if ';' in between else ''} and {len(every) - MOST_NAMED:,} more" if len(every) > MOST_NAMED else ""
+    return between.join(every[:MOST_NAMED]) + more
 
 
 def stated(modes: Iterable[str], policies: bytes = b"", gates: Mapping[str, bool] | None = None) -> Authorization:

@@ -42,9 +42,9 @@ class Caveat:
     Attributes
     ----------
     id
-        A stable word for programs: ``always-allow``, ``outside-access``, ``unknown-access-policy``,
-        ``unread-denials``, ``unknown-authorizers``, ``undecided-authorizer``, ``incomplete-rules``, ``not-captured`` or
-        ``not-read``.
+        A stable word for programs: ``always-allow``, ``outside-access``, ``unknown-access-policy``, ``denials``,
+        ``unread-denials``, ``unknown-grants``, ``unknown-authorizers``, ``undecided-authorizer``,
+        ``incomplete-rules``, ``not-captured`` or ``not-read``.
     text
         The sentences for people.
     """

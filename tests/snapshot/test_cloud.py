@@ -186,7 +186,10 @@ OF_GKE = json.loads(datasets.path("clusters/pellowick-gke.json").read_text())
 def caveats_of_gke(outputs: Any, *objects: Any) -> str:
     """The caveats of a dump of GKE with an export, without that about the condition of the demo."""
     read = with_cloud(load([GKE_NODE, *objects], captured=["*"]), outputs)
-    known = "roles/container.admin (on the condition 'migration weekend') of user:otto@pellowick.example."
+    known = (
+        "roles/container.admin of user:otto@pellowick.example (on the condition 'migration weekend': "
+        'request.time < timestamp("2026-04-01T00:00:00Z")).'
+    )
     return " ".join(one.text for one in read.authorization.caveats if not one.text.endswith(f"not known: {known}"))
 
 

@@ -19,6 +19,7 @@ from simkit.analysis.access.resolve import (
     resolve_permission,
     scope_of,
 )
+from simkit.analysis.access.undecided import why_unknown
 from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.caveats import about_access
 from simkit.analysis.memo import SnapshotMemo
@@ -47,7 +48,8 @@ class AccessDecision(Result):
     """A decision about one question, with its explanation. It is true in a condition exactly if it allows.
 
     ``decision`` is the authorizer's own, with its reason and evidence. ``admission`` is a sentence about what the
-    admission of pods allows although no authorizer does; empty if there is nothing.
+    admission of pods allows although no authorizer does; empty if there is nothing. ``unknown`` is the reason for which
+    the answer is not known, because a provider's statement may or may not count; it is then neither yes nor no.
     """
 
     subject: Subject
@@ -59,10 +61,11 @@ class AccessDecision(Result):
     members: Members = field(repr=False, compare=False, default_factory=dict)
     chain: AuthorizerChain | None = field(repr=False, compare=False, default=None)
     admission: str = ""
+    unknown: str = ""
 
     @property
     def allowed(self) -> bool:
-        return self.decision.allowed
+        return self.decision.allowed and not self.unknown
 
     @property
     def verdict(self) -> Verdict:
@@ -82,7 +85,7 @@ class AccessDecision(Result):
     @cached_property
     def near_misses(self) -> tuple[NearMiss, ...]:
         """The grants that come nearest to allowing it, the nearest first; empty if it is allowed."""
-        if self.allowed:
+        if self.decision.allowed:
             return ()
         groups = (Subject(GROUP, name) for name in self.ask.identity.groups)
         return near_misses(self.index, dict.fromkeys((self.subject, *groups)), self.ask, self.permission)
@@ -93,12 +96,13 @@ class AccessDecision(Result):
 
         Those come first which give it to nobody else and little besides; one is a role with just this permission.
         """
-        return () if self.allowed else remedies(self.index, self.subject, self.ask, self.near_misses)
+        return () if self.decision.allowed else remedies(self.index, self.subject, self.ask, self.near_misses)
 
     def to_frame(self) -> pd.DataFrame:
-        """One row: subject, allowed, question, reason, explanation (a tuple of sentences)."""
-        row = (text_of(self.subject), self.allowed, self.question, self.reason, tuple(self.explanation()))
-        return table([row], ("subject", "allowed", "question", "reason", "explanation"))
+        """One row: subject, allowed, answer, question, reason, explanation (a tuple of sentences)."""
+        who, told = text_of(self.subject), tuple(self.explanation())
+        row = (who, self.allowed, self.answer, self.question, self.reason, told)
+        return table([row], ("subject", "allowed", "answer", "question", "reason", "explanation"))
 
     @property
     def why(self) -> str:
@@ -113,9 +117,11 @@ class AccessDecision(Result):
 
     @property
     def answer(self) -> str:
-        """The answer in words: yes, no, or no with a yes of the admission."""
+        """The answer in words: yes, no, unknown, or no with a yes of the admission."""
+        if self.unknown:
+            return "unknown"
         if self.admission:
-            return "no by roles, yes for the admission of pods:"
+            return "no by roles, yes for the admission of pods"
         return "yes" if self.allowed else "no"
 
     def lines(self) -> Iterator[str]:
@@ -126,9 +132,8 @@ class AccessDecision(Result):
 
     def explanation(self) -> Iterator[str]:
         """The reasons: the evidence if it is allowed, the near misses if it is not."""
-        if self.admission:
-            yield self.admission
-        if self.allowed and not self.evidence:
+        yield from filter(None, (self.unknown, self.admission))
+        if self.decision.allowed and not self.evidence:
             mode = self.chain.speaker(self.ask) if self.chain else ""
             masters = "members of system:masters can do anything, without a binding"
             yield f"the authorizer {mode} allows it, without a binding" if mode else masters
@@ -136,8 +141,8 @@ class AccessDecision(Result):
             rule = (self.index.rules(evidence.role) or ())[evidence.rule]
             yield f"{display_name(evidence.binding)} grants {display_name(evidence.role)}"
             yield f"rule {evidence.rule}: {rule_text(rule)}"
-        if not self.allowed and not self.near_misses:
-            yield "no binding grants this"
+        if not self.decision.allowed and not self.near_misses:
+            yield "no other binding grants this" if self.unknown else "no binding grants this"
         for miss in self.near_misses:
             yield f"near miss: {miss}"
 
@@ -148,7 +153,7 @@ class AccessDecision(Result):
 
     def _repr_html_(self) -> str:
         head, *more = self.lines()
-        colour = GREEN if self.allowed else VERMILION
+        colour = "inherit" if self.unknown else GREEN if self.allowed else VERMILION
         items = "".join(f"<li>{html_text(line.strip())}</li>" for line in more)
         return f'<p style="color:{colour}"><b>{html_text(head)}</b></p><ul>{items}</ul>'
 
@@ -186,7 +191,7 @@ def can(
     Returns
     -------
     AccessDecision
-        True in a condition if allowed; printed, it explains itself.
+        True in a condition if it is certainly allowed; printed, it explains itself.
 
     Raises
     ------
@@ -224,7 +229,8 @@ def can(
     groups_of_subject = {name: [text_of(who)] for name in groups}
     decision, known = chain.authorize(ask), {**members, **groups_of_subject}
     admission = "" if decision.allowed else listed(snapshot, ask)
-    return AccessDecision(who, asked, where, decision, ask, index, known, chain, admission)
+    unknown = why_unknown(index, ask, decision)
+    return AccessDecision(who, asked, where, decision, ask, index, known, chain, admission, unknown)
 
 
 def _named(asking: Identity) -> Subject:

@@ -297,7 +297,7 @@ def _asked(snapshot: Snapshot, access: SubjectAccess, *, wanted: bool) -> Iterat
                 url=access.url,
                 groups=access.groups,
             )
-            if bool(answer) is not wanted:
-                word = "can" if answer else "cannot"
-                reason = answer.reason or next(answer.explanation())
+            if answer.unknown or bool(answer) is not wanted:
+                word = "may be able to" if answer.unknown else "can" if answer else "cannot"
+                reason = answer.unknown or answer.reason or next(answer.explanation())
                 yield f"{subject} {word} {verb} {access.url or access.resource}: {reason}"

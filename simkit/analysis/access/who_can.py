@@ -18,8 +18,9 @@ from simkit.analysis.access.resolve import (
     scope_of,
     verbs_of,
 )
+from simkit.analysis.access.undecided import unknown_holders, without_denied
 from simkit.analysis.catalogue import catalogue_of
-from simkit.analysis.caveats import about_access
+from simkit.analysis.caveats import about_access, with_caveats
 from simkit.analysis.rbac.index import chain_of, index_of, members_in, members_of
 from simkit.analysis.rbac.objects import EVERYWHERE, no_binding
 from simkit.analysis.rbac.subject import Members, parse_subject, text_of, text_of_identity
@@ -30,6 +31,7 @@ from simkit.logic.rbac.binding import GROUP
 from simkit.logic.rbac.index import AccessIndex
 from simkit.logic.rbac.question import Question
 from simkit.logic.rbac.ruleset import RuleSet
+from simkit.seams.caveats import Caveat
 from simkit.seams.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -118,7 +120,7 @@ def who_can(
     found = holders_of(**locals())
     made = found.grants.to_frame() if isinstance(found.grants, PickedGrants) else table(found.grants, found.columns)
     made.attrs["question"] = found.question
-    return made
+    return with_caveats(made, found.caveats)
 
 
 class Holders(NamedTuple):
@@ -127,6 +129,8 @@ class Holders(NamedTuple):
     question: str
     columns: tuple[str, ...]
     grants: PickedGrants | list[tuple[Any, ...]]
+    caveats: tuple[Caveat, ...] = ()
+    """Of whom it is not known whether they may."""
 
     def rows(self) -> Iterable[tuple[Any, ...]]:
         """The rows of the table."""
@@ -154,7 +158,9 @@ def holders_of(
         options: dict[str, Any] = {"name": name, "namespace": namespace, "expand_groups": expand_groups}
         options |= {"members": members, "max_hops": max_hops}
         ways = [holders_of(snapshot, one, f"pods/{connection}", **options) for one in connection_verbs(snapshot)]
-        return Holders(f"{connection} pods", ways[0].columns, _joined(row for way in ways for row in way.rows()))
+        caveats = tuple(dict.fromkeys(one for way in ways for one in way.caveats))
+        rows = _joined(row for way in ways for row in way.rows())
+        return Holders(f"{connection} pods", ways[0].columns, rows, caveats)
     index = index_of(snapshot)
     where = scope_of(namespace)
     asked = resolve_permission(
@@ -165,19 +171,22 @@ def holders_of(
     if api_group is None:
         check_verb(verb, verbs_of(index.all_grants()), catalogue_of(snapshot))
     question = question_of(asked, where, any_name=name is None)
-    chain = chain_of(snapshot)
+    chain, caveats = chain_of(snapshot), tuple(unknown_holders(index, question))
     picked = _picked(snapshot, index, question, asked)
     others = [*_of_other_authorizers(chain, question), *rows_of_lists(snapshot, question)]
-    if chain.has_rbac and not others and not expand_groups and max_hops is None:
-        return Holders(str(asked), COLUMNS, picked)
+    denied = index.entries is not None and bool(index.entries.denials)
+    if chain.has_rbac and not others and not expand_groups and max_hops is None and not denied:
+        return Holders(str(asked), COLUMNS, picked, caveats)
     rows = list(picked.rows())
     rows = [*(rows if chain.has_rbac else rows[:1]), *others]
     if expand_groups:
         rows = [one for row in rows for one in (row, *_expanded(snapshot, row, members))]
+    if denied:
+        rows = list(without_denied(index, question, rows, COLUMNS.index("binding_kind")))
     if max_hops is None:
-        return Holders(str(asked), COLUMNS, rows)
+        return Holders(str(asked), COLUMNS, rows, caveats)
     rows = list(_with_escalations(rows, snapshot, question, asked, members, max_hops))
-    return Holders(str(asked), (*COLUMNS, "hops", "path"), rows)
+    return Holders(str(asked), (*COLUMNS, "hops", "path"), rows, caveats)
 
 
 def _joined(rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:

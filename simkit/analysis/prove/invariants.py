@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any, Final
 
+from simkit.analysis.access.undecided import unknown_holders
 from simkit.analysis.caveats import with_caveats
 from simkit.analysis.escalation.find.goal import Goal
 from simkit.analysis.least_privilege.recorded_access import Action
@@ -21,7 +22,7 @@ from simkit.analysis.prove.permission import (
     reproduced,
 )
 from simkit.analysis.prove.reachable import never_reached
-from simkit.analysis.rbac.index import NO_MEMBERS, chain_of
+from simkit.analysis.rbac.index import NO_MEMBERS, chain_of, index_of
 from simkit.analysis.rbac.subject import Members, identity_of, parse_subject, text_of
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.rendering import first_of
@@ -124,6 +125,9 @@ def never_permitted(
         return ProofAnswer(claim, UNKNOWN, reason)
     found = {(each.subject, each.access): each for each in holders(snapshot, permission, except_)}
     if not found:
+        open_ = [one.text for each in permission.questions for one in unknown_holders(index_of(snapshot), each)]
+        if open_:
+            return ProofAnswer(claim, UNKNOWN, " ".join(dict.fromkeys(open_)))
         allowed = dict.fromkeys(each.subject for each in holders(snapshot, permission))
         may = f" Those who may are {first_of(list(allowed), 5)}." if allowed else ""
         return ProofAnswer(claim, PASS, f"No rule that is bound to anybody else allows it.{may}")

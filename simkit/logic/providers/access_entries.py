@@ -12,17 +12,20 @@ Amazon EKS user guide: "Associate access policies with access entries", "Review 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Final
 
-from simkit.logic.rbac.binding import ACCESS_ENTRIES, ACCESS_POLICIES, USER, Binding, Subject
+from simkit.logic.rbac.binding import ACCESS_ENTRIES, ACCESS_POLICIES, GROUP, USER, Binding, Subject
+from simkit.logic.rbac.question import Question
 from simkit.logic.rbac.rule import Rule
 from simkit.logic.rbac.ruleset import RuleSet
+from simkit.meta.attributes import Attributes
 from simkit.meta.names import GroupResource, Key
 from simkit.present.escaping import shell_command
-from simkit.seams.authorization import PRINCIPAL, AccessEntry, AccessPolicy, ProviderAccess
-from simkit.snapshot.cloud.output import TEMPLATE, matches
+from simkit.seams.authorization import PRINCIPAL, AccessEntry, AccessPolicy, Denial, ProviderAccess
+from simkit.snapshot.cloud.output import EVERYTHING, TEMPLATE, matches
 
 _NONE: Final = GroupResource("", "")
 """The resource of grants of a provider that makes none outside of the cluster."""
@@ -61,6 +64,54 @@ class AccessEntryBindings:
             else:
                 self._by_user.setdefault(entry.user, []).append(entry.name)
         self._names = {entry.name: entry.user for entry in users}
+
+    @cached_property
+    def denials(self) -> tuple[tuple[Denial, RuleSet], ...]:
+        """What takes away some of the grants, with its rules."""
+        return tuple((one, RuleSet.of(tuple(map(Rule.of, one.rules)))) for one in self.access.denials)
+
+    def denial(self, ask: Attributes) -> tuple[bool | None, str]:
+        """The name of a denial that takes a request away from the provider's grants, and True; None if it may do so."""
+        identity = ask.identity
+        names = frozenset(((USER, identity.user), *((GROUP, name) for name in identity.groups)))
+        answer: tuple[bool | None, str] = (False, "")
+        for one, rules in self.denials:
+            if rules.first(ask) >= 0 and (not one.namespaces or ask.namespace in one.namespaces):
+                holds = one.holds_for(names, some_member=not identity.user)
+                if holds:
+                    return True, one.name
+                if holds is None:
+                    answer = None, one.name + (f" ({one.undecided})" if one.undecided else "")
+        return answer
+
+    def denies_question(self, question: Question, subject: Subject) -> bool:
+        """True if a denial certainly takes away whatever a subject is granted of a question by the provider."""
+        names = frozenset((subject.principal, *((GROUP, name) for name in self._groups.get(subject.name, ()))))
+        return any(
+            one.holds_for(names, some_member=subject.kind == GROUP)
+            and (not one.namespaces or question.namespace in one.namespaces)
+            and any(question.first_allowing(rules, mention) >= 0 for mention in question.mentions)
+            for one, rules in self.denials
+        )
+
+    @cached_property
+    def _groups(self) -> Mapping[str, tuple[str, ...]]:
+        """The groups of users, as far as their requests carry them."""
+        return {entry.user: entry.groups for entry in self.access.entries if entry.kind == USER}
+
+    @cached_property
+    def undecided(self) -> AccessEntryBindings | None:
+        """The grants of which it is not known whether they count; None if there are none."""
+        if not self.access.undecided:
+            return None
+        rules = {
+            policy.name: self.access.rules.get(policy.name) or EVERYTHING
+            for entry in self.access.undecided
+            for policy in entry.policies
+        }
+        return AccessEntryBindings(
+            replace(self.access, entries=self.access.undecided, rules=rules, undecided=(), denials=())
+        )
 
     def __contains__(self, user: str) -> bool:
         """True for the user that stands for a principal with an access entry."""
@@ -106,7 +157,7 @@ class AccessEntryBindings:
         return Key(self._resources[1], "", name)
 
     def _binding(self, entry: AccessEntry, policy: AccessPolicy, namespace: str) -> Binding:
-        place = f" {policy.place}" if policy.place else ""
+        place = "".join(f" {words}" for words in (policy.place, policy.undecided) if words)
         key = Key(self._resources[0], namespace, f"{entry.principal} ({policy.name}){place}")
         return Binding(key, self._role(policy.name), (Subject(entry.kind, entry.name),))
 

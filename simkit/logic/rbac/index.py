@@ -109,6 +109,13 @@ class AccessIndex:
         index._bind_entries(snapshot)
         return index
 
+    @classmethod
+    def of_entries(cls, entries: AccessEntryBindings) -> AccessIndex:
+        """The index of a provider's grants alone."""
+        index = cls(entries)
+        index._bind_fixed(entries)
+        return index
+
     def fork(self) -> AccessIndex:
         """An independent index with the same content, in constant time."""
         copy = AccessIndex.__new__(AccessIndex)
@@ -133,8 +140,8 @@ class AccessIndex:
         elif key.resource in (ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS):
             self._forget_binding(key)
 
-    def authorize(self, ask: Attributes) -> Decision:
-        """ALLOW with the binding, role and rule as evidence, or NO_OPINION.
+    def authorize(self, ask: Attributes, *, of_roles: bool = False) -> Decision:
+        """ALLOW with the binding, role and rule as evidence, or NO_OPINION; ``of_roles`` leaves access entries out.
 
         The reason is worded as kube-apiserver does it; the first hundred roles that are not there show in the reason of
         a refusal, where kube-apiserver tells all.
@@ -149,6 +156,8 @@ class AccessIndex:
                     missing[binding.role] = None
                     continue
                 index = rules.first_mentioned(ask, mentions)
+                if index >= 0 and binding.key.resource in ACCESS_ENTRIES and (of_roles or self._denies(ask)):
+                    continue
                 if index >= 0:
                     return _allowed(binding, self._users(identity.user), identity.groups, index)
         return Decision(NO_OPINION, f"RBAC: {_told_missing(missing)}") if missing else NOTHING
@@ -226,6 +235,8 @@ class AccessIndex:
                 for binding in _within(self._uses, role, question.namespace):
                     if question.reaches(binding.namespace):
                         for subject in binding.subjects:
+                            if binding.key.resource in ACCESS_ENTRIES and self._denies_question(question, subject):
+                                continue
                             grant = Grant(binding.key, role, binding.namespace, subject, rules.rules)
                             yield AllowingGrant(grant, index)
 
@@ -265,13 +276,24 @@ class AccessIndex:
         """The names under which bindings may name a user."""
         return (user,) if self.entries is None else self.entries.users(user)
 
+    def _denies(self, ask: Attributes) -> bool:
+        """True if a statement of the provider certainly takes away what its other statements grant."""
+        return self.entries is not None and bool(self.entries.denials) and self.entries.denial(ask)[0] is True
+
+    def _denies_question(self, question: Question, subject: Subject) -> bool:
+        entries = self.entries
+        return entries is not None and bool(entries.denials) and entries.denies_question(question, subject)
+
+    def _bind_fixed(self, entries: AccessEntryBindings) -> None:
+        for key, rules in entries.roles():
+            self._put_role(key, rules)
+        for binding in entries.fixed():
+            self._put_binding(binding)
+
     def _bind_entries(self, snapshot: Snapshot) -> None:
         if self.entries is None:
             return
-        for key, rules in self.entries.roles():
-            self._put_role(key, rules)
-        for binding in self.entries.fixed():
-            self._put_binding(binding)
+        self._bind_fixed(self.entries)
         objects = snapshot.scan(NAMESPACES) if NAMESPACES in snapshot.captured() else ()
         bound = {binding.namespace for binding in self._bindings.values()}
         for namespace in sorted({*map(name_of, objects), *bound} - {""}):

@@ -26,7 +26,7 @@ from simkit.meta.objects import Object, annotations_of, at, name_of, namespace_o
 from simkit.seams.authorization import PRINCIPAL as PREFIX
 from simkit.seams.authorization import AccessEntry, AccessPolicy, ProviderAccess
 from simkit.seams.snapshot import Snapshot
-from simkit.snapshot.cloud.output import FOLDER, TEMPLATE, Unexpected, mapping, mappings, text, texts
+from simkit.snapshot.cloud.output import FOLDER, NOT_TOLD, TEMPLATE, Unexpected, mapping, mappings, split, text, texts
 
 AUTH_MAP: Final = "aws-auth"
 """The config map that maps principals to users and groups."""
@@ -230,18 +230,21 @@ def _access(export: EksExport, snapshot: Snapshot) -> ProviderAccess:
         entries += [entry for entry in mapped if _identity(entry.principal) not in known]
     if mode == "CONFIG_MAP":
         missing.append("in the mode CONFIG_MAP the creator of the cluster is an administrator whom nothing names")
-    table = access_policies()
-    unknown = [(one.name, entry.name) for entry in entries for one in entry.policies if one.name not in table]
+    counted, undecided = split(replace(entry, policies=tuple(map(_decided, entry.policies))) for entry in entries)
     by_identity = {_identity(entry.principal): entry.principal for entry in entries}
     pod_roles = dict.fromkeys(
         (namespace, account, f"{PREFIX}{by_identity[_identity(role)]}")
         for namespace, account, role in (*_annotated(snapshot), *export.pod_roles.values())
         if _identity(role) in by_identity
     )
+    rules = access_policies()
     return ProviderAccess(
-        "EKS", cluster, tuple(entries), tuple(missing), table, tuple(dict.fromkeys(unknown)), tuple(pod_roles),
-        mode != "API",
-    )  # fmt: skip
+        "EKS", cluster, counted, tuple(missing), rules, (), tuple(pod_roles), mode != "API", undecided
+    )
+
+
+def _decided(policy: AccessPolicy) -> AccessPolicy:
+    return policy if policy.name in access_policies() else replace(policy, undecided=NOT_TOLD)
 
 
 def _identity(principal: str) -> tuple[str, str]:

@@ -14,25 +14,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import PurePath
 from typing import Any, Final, NamedTuple
+from urllib.parse import unquote
 
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, annotations_of, at, name_of, namespace_of
 from simkit.seams.authorization import GOOGLE, AccessEntry, AccessPolicy, ProviderAccess
 from simkit.seams.snapshot import Snapshot
+from simkit.snapshot.cloud.gke_denials import condition_of, denials_of, is_deny_policy
 from simkit.snapshot.cloud.gke_permissions import permissions_of, rules_of_permissions
 from simkit.snapshot.cloud.output import (
     DEFINITIONS,
     FOLDER,
+    NOT_TOLD,
     Unexpected,
     custom_resources,
     groups_of_members,
     mapping,
     mappings,
     optional_text,
+    split,
     text,
     texts,
 )
@@ -61,7 +66,7 @@ COMMANDS: Final = f"""\
 mkdir -p {FOLDER}
 gcloud container clusters describe "$CLUSTER" --project "$PROJECT" --location "$LOCATION" \\
   --format=json > {FOLDER}/cluster.json
-gcloud projects get-ancestors-iam-policy "$PROJECT" --format=json > {FOLDER}/policies.json
+gcloud beta projects get-ancestors-iam-policy "$PROJECT" --include-deny --format=json > {FOLDER}/policies.json
 for role in $(gcloud projects get-ancestors-iam-policy "$PROJECT" --flatten='policy.bindings[]' \\
     --format='value(policy.bindings.role)' | sort -u); do
   owner=${{role%/roles/*}} id=${{role##*/}}
@@ -84,12 +89,13 @@ done; }} > {FOLDER}/groups.json
 
 
 class _Grant(NamedTuple):
-    """A binding of an allow policy: its place (``projects/acme``), role, members, and the title of its condition."""
+    """A binding of an allow policy: its place (``projects/acme``), role, members, and its condition in words."""
 
     place: str
     role: str
     members: tuple[str, ...]
     condition: str
+    expression: str = ""
 
 
 @dataclass
@@ -112,6 +118,8 @@ class GkeExport:
     """The addresses of members by the names of groups in the API."""
     nested: set[str] = field(default_factory=set)
     """The addresses of members that are groups."""
+    denials: dict[str, tuple[str, list[Mapping[str, Any]]]] = field(default_factory=dict)
+    """The deny policies by name: their place, and their rules."""
     broken: list[str] = field(default_factory=list)
 
     @property
@@ -125,6 +133,8 @@ class GkeExport:
             self._take_cluster(output)
         elif isinstance(output.get("policy"), Mapping) and ("type" in output or "resource" in output):
             self._take_placed(output)
+        elif is_deny_policy(output):
+            self._take_denials(output, "")
         elif "bindings" in output or set(output) in ({"etag"}, {"etag", "version"}):
             self._take_policy(output, PurePath(file).stem)
         elif "includedPermissions" in output or _ROLE.fullmatch(str(output.get("name"))):
@@ -158,7 +168,19 @@ class GkeExport:
         kind, place = text(output, "type"), text(output, "id")
         if kind not in ("project", "folder", "organization"):
             raise Unexpected(f"{kind!r} is no project, folder or organization")
-        self._add(f"{kind}s/{place}", mapping(output, "policy"))
+        policy = mapping(output, "policy")
+        if is_deny_policy(policy):
+            self._take_denials(policy, f"{kind}s/{place}")
+        else:
+            self._add(f"{kind}s/{place}", policy)
+
+    def _take_denials(self, policy: Mapping[str, Any], place: str) -> None:
+        name = unquote(text(policy, "name"))
+        attached = re.search(r"/((?:projects|folders|organizations)/[^/]+)/denypolicies/", name)
+        if "rules" not in policy:
+            self.broken.append(f"the rules of the deny policy {name} are not in it (gcloud iam policies get)")
+        rules = [mapping(one, "denyRule") for one in mappings(policy, "rules", optional=True) if "denyRule" in one]
+        self.denials[name] = (place or (attached.group(1) if attached else ""), rules)
 
     def _take_policy(self, policy: Mapping[str, Any], name: str, resource: str = "") -> None:
         if _is_account(name):
@@ -191,9 +213,8 @@ class GkeExport:
 
 def _grants(place: str, policy: Mapping[str, Any]) -> Iterator[_Grant]:
     for binding in mappings(policy, "bindings", optional=True):
-        told = binding.get("condition") is not None
-        title = (optional_text(mapping(binding, "condition"), "title") or "without a title") if told else ""
-        yield _Grant(place, text(binding, "role"), tuple(texts(binding, "members", optional=True)), title)
+        members = tuple(texts(binding, "members", optional=True))
+        yield _Grant(place, text(binding, "role"), members, *condition_of(binding, "condition"))
 
 
 def _member(address: str) -> str:
@@ -222,6 +243,21 @@ class _Access:
         self._rules: dict[str, tuple[Object, ...]] = {}
         self._custom = custom_resources(snapshot)
 
+    @cached_property
+    def _newest(self) -> int:
+        from simkit.snapshot.cloud.gke_conditions import newest_time  # the language of expressions
+
+        return newest_time(self._export.cluster, self._snapshot)
+
+    def _undecided(self, condition: str, expression: str) -> str | None:
+        """Why it is not known whether a condition holds, empty if it holds, and None if it does not."""
+        if not condition:
+            return ""
+        from simkit.snapshot.cloud.gke_conditions import decide
+
+        holds = decide(expression, self._link, self._newest)
+        return None if holds is False else "" if holds else condition
+
     def found(self) -> ProviderAccess:
         for grant in self._export.grants:
             self._grant(grant)
@@ -234,10 +270,24 @@ class _Access:
             if entry is not None:
                 entries[entry.name] = entry
         pod_roles = tuple(dict.fromkeys(self._pod_roles(entries)))
-        name = str(self._export.cluster.get("name") or "")
-        return ProviderAccess(
-            "GKE", name, tuple(entries.values()), tuple(self._missing), self._rules, tuple(self._unknown), pod_roles
+        known, undecided = split(entries.values())
+        denials = tuple(
+            denials_of(
+                self._export.denials, self._project, self._members(groups), self._pods, self._undecided, self._custom
+            )
         )
+        name = str(self._export.cluster.get("name") or "")
+        unknown, missing = tuple(self._unknown), tuple(self._missing)
+        return ProviderAccess(
+            "GKE", name, known, missing, self._rules, unknown, pod_roles, undecided=undecided, denials=tuple(denials)
+        )
+
+    def _members(self, groups: Mapping[str, Collection[str]]) -> dict[str, list[str]]:
+        """The members of each group of which all are known."""
+        described = set(self._export.groups.values())
+        if self._export.nested - described:
+            return {}
+        return {address: [one for one, mine in groups.items() if address in mine] for address in described}
 
     def _gaps(self) -> Iterator[str]:
         export = self._export
@@ -262,17 +312,19 @@ class _Access:
         if permissions is None:
             permissions = permissions_of(grant.role)
         rules, strange = ((), ()) if permissions is None else rules_of_permissions(permissions, self._custom)
-        certain = permissions is not None and not grant.condition
-        told = grant.role + (f" (on the condition {grant.condition!r})" if grant.condition else "")
+        open_ = self._undecided(grant.condition, grant.expression) if rules or permissions is None else ""
+        if open_ is None:
+            return
+        undecided = ", ".join(filter(None, (NOT_TOLD if permissions is None else "", open_)))
+        place = f"in {grant.place}" if grant.place else ""
         for member in grant.members:
             if member.startswith("deleted:"):
                 continue
-            if certain and rules:
+            if rules:
                 self._rules[grant.role] = rules
-                place = f"in {grant.place}" if grant.place else ""
-                self._policies.setdefault(member, {})[AccessPolicy(grant.role, (), place)] = None
-            if permissions is None or (grant.condition and rules):
-                self._unknown[told, member] = None
+            if rules or undecided:
+                policy = AccessPolicy(grant.role, (), place, undecided)
+                self._policies.setdefault(member, {})[policy] = None
             for permission in strange:
                 self._unknown[f"{grant.role} ({permission})", member] = None
 
@@ -293,7 +345,7 @@ class _Access:
                 for policy in self._policies.get(f"group:{group}", ()):
                     place = f"{policy.place} by group:{group}".strip()
                     mine = self._policies.setdefault(_member(address), {})
-                    mine[AccessPolicy(policy.name, (), place)] = None
+                    mine[replace(policy, place=place)] = None
 
     def _entry(self, member: str, groups: Mapping[str, Collection[str]]) -> AccessEntry | None:
         """The principal that a member of a binding stands for; None if it cannot send requests to the cluster."""

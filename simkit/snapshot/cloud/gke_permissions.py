@@ -14,8 +14,9 @@ from typing import Any, Final
 
 from simkit.meta import datasets
 from simkit.meta.objects import Object
-from simkit.snapshot.cloud.output import EVERYTHING, rules_of
+from simkit.snapshot.cloud.output import EVERYTHING, matches, rules_of, texts
 
+_SERVICE: Final = "container.googleapis.com/"
 _NOT_OF_KUBERNETES: Final = ("clusters", "operations", "hostServiceAgent")
 """The first words of permissions for the GKE API."""
 
@@ -40,6 +41,26 @@ def permissions_of(role: str) -> tuple[str, ...] | None:
 @cache
 def _everything() -> frozenset[str]:
     return frozenset(permissions_of("roles/container.admin") or ())
+
+
+def denied_permissions(rule: Mapping[str, Any]) -> tuple[str, ...]:
+    """The permissions for clusters that a deny rule takes away, which it writes as ``container.googleapis.com/A.B``.
+
+    Examples
+    --------
+    >>> denied_permissions({"deniedPermissions": ["container.googleapis.com/secrets.*"]})[:2]
+    ('container.secrets.create', 'container.secrets.delete')
+    """
+    denied, excepted = (
+        [one.removeprefix(_SERVICE) for one in texts(rule, name, optional=True) if one.startswith(_SERVICE)]
+        for name in ("deniedPermissions", "exceptionPermissions")
+    )
+    known = {one.partition(".")[2] for one in _everything()} | {one for one in denied if "*" not in one}
+    return tuple(
+        f"container.{one}"
+        for one in sorted(known)
+        if any(matches(pattern, one) for pattern in denied) and not any(matches(pattern, one) for pattern in excepted)
+    )
 
 
 def rules_of_permissions(

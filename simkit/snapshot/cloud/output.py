@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Final, Protocol
 
 from simkit.meta.domain import EXTENSIONS_GROUP
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, at
-from simkit.seams.authorization import ProviderAccess
+from simkit.seams.authorization import AccessEntry, ProviderAccess
 from simkit.seams.snapshot import Snapshot
 
 FOLDER: Final = "cloud"
@@ -188,3 +189,17 @@ def groups_of_members(members: Mapping[str, Iterable[str]]) -> dict[str, list[st
 
 EVERYTHING: Final[tuple[Object, ...]] = ({"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]},)
 """The rules that allow everything on every resource."""
+
+NOT_TOLD: Final = "whose permissions are not known"
+"""Why a grant of a role or policy is undecided that neither a table nor the export describes."""
+
+
+def split(entries: Iterable[AccessEntry]) -> tuple[tuple[AccessEntry, ...], tuple[AccessEntry, ...]]:
+    """The entries with the policies that count, and those that have policies of which this is not known, with these."""
+    known, undecided = list[AccessEntry](), list[AccessEntry]()
+    for entry in entries:
+        open_ = tuple(one for one in entry.policies if one.undecided)
+        known.append(replace(entry, policies=tuple(one for one in entry.policies if not one.undecided)))
+        if open_:
+            undecided.append(replace(entry, policies=open_))
+    return tuple(known), tuple(undecided)

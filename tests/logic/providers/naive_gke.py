@@ -37,6 +37,18 @@ PERMISSIONS = {
     ("update", "apps", "statefulsets", "scale"): "container.statefulSets.updateScale",
 }
 """The permission that each request needs."""
+CONDITIONS: dict[str, bool | None] = {
+    "request.time > timestamp('2030-01-01T00:00:00Z')": None,
+    "request.time < timestamp('2020-01-01T00:00:00Z')": False,
+    "request.time > timestamp('2020-01-01T00:00:00Z')": True,
+    "resource.type == 'compute.googleapis.com/Instance'": False,
+    "resource.service == 'container.googleapis.com' && resource.name.endsWith('/clusters/c')": True,
+    "resource.name.startsWith('projects/other/')": False,
+    "resource.name.startsWith('projects/acme/')": None,
+    "resource.matchTag('123/env', 'prod')": None,
+    "request.time.getHours('Europe/Berlin') < 18": None,
+}
+"""Conditions, and whether they hold for a cluster that was made in 2025."""
 CLUSTER_WIDE = ("clusterroles",)
 BOUND = {
     "pods": [{"verbs": ["get", "watch"], "apiGroups": [""], "resources": ["pods"]}],
@@ -60,6 +72,7 @@ def world(seed: int) -> tuple[list[Any], list[dict[str, Any]]]:
             "name": "c",
             "selfLink": f"https://container.googleapis.com/v1/projects/{PROJECT}/locations/eu/clusters/c",
             "currentMasterVersion": "1.30.5-gke.1014000",
+            "createTime": "2025-05-01T10:00:00+00:00",
             "authenticatorGroupsConfig": {"enabled": True} if dice.random() < 0.5 else {},
         },
         {"name": CUSTOM, "includedPermissions": list(OWN)},
@@ -71,8 +84,34 @@ def world(seed: int) -> tuple[list[Any], list[dict[str, Any]]]:
         outputs.append({"name": name, "preferredMemberKey": {"id": person}})
     levels = (("project", PROJECT), ("folder", "12"), ("organization", "34"))
     outputs.append([{"id": at, "type": kind, "policy": {"bindings": _bindings(dice)}} for kind, at in levels])
+    outputs += [_deny_policy(dice, number) for number in range(dice.choice((0, 0, 1, 2)))]
     dice.shuffle(outputs)
     return outputs, _objects(dice)
+
+
+def _deny_policy(dice: random.Random, number: int) -> dict[str, Any]:
+    """A deny policy, alone or as the list of ancestors has it."""
+    people = [f"principal://goog/subject/{one}" for one in PEOPLE]
+    groups = [f"principalSet://goog/group/{one}" for one in (*GROUPS, "strangers@acme.example")]
+    rule: dict[str, Any] = {
+        "deniedPrincipals": dice.sample((*people, *groups, "principalSet://goog/public:all"), 1),
+        "deniedPermissions": dice.sample(DENIABLE, 2),
+    }
+    if dice.random() < 0.4:
+        rule["exceptionPrincipals"] = dice.sample((*people, *groups), 1)
+    if dice.random() < 0.3:
+        rule["exceptionPermissions"] = dice.sample(DENIABLE[:4], 1)
+    if dice.random() < 0.2:
+        rule["denialCondition"] = {"title": "tags", "expression": "resource.matchTag('1/a', 'b')"}
+    name = f"policies/cloudresourcemanager.googleapis.com%2Fprojects%2F{PROJECT}/denypolicies/d{number}"
+    policy = {"name": name, "kind": "DenyPolicy", "rules": [{"denyRule": rule}]}
+    return policy if dice.random() < 0.5 else {"id": PROJECT, "type": "project", "policy": policy}
+
+
+DENIABLE = (
+    *("container.googleapis.com/pods.exec", "container.googleapis.com/secrets.*", "container.googleapis.com/pods.get"),
+    *("container.googleapis.com/deployments.update", "container.googleapis.com/*.*", "storage.googleapis.com/*.*"),
+)
 
 
 def _bindings(dice: random.Random) -> list[dict[str, Any]]:
@@ -80,8 +119,8 @@ def _bindings(dice: random.Random) -> list[dict[str, Any]]:
     for role in dice.sample(ROLES, dice.randrange(4)):
         members = [f"user:{dice.choice(PEOPLE)}", f"group:{dice.choice(GROUPS)}", "domain:acme.example"]
         binding: dict[str, Any] = {"role": role, "members": dice.sample(members, dice.choice((1, 1, 2)))}
-        if dice.random() < 0.2:
-            binding["condition"] = {"title": "later", "expression": "request.time > timestamp('2030-01-01T00:00:00Z')"}
+        if dice.random() < 0.3:
+            binding["condition"] = {"title": "c", "expression": dice.choice(sorted(CONDITIONS))}
         found.append(binding)
     return found
 
@@ -117,19 +156,53 @@ def _objects(dice: random.Random) -> list[dict[str, Any]]:
     return found
 
 
-def allowed(
+def answer(
     outputs: list[Any], objects: list[dict[str, Any]], person: str, asked: tuple[str, str, str, str], namespace: str
-) -> bool:
-    """Whether IAM or RBAC certainly allows a request, in a namespace or (empty) in all of them."""
+) -> str:
+    """Whether IAM or RBAC allows a request, in a namespace or (empty) in all of them: yes, no or unknown."""
     groups = _groups(outputs, person)
+    if _by_rbac(outputs, objects, person, groups, asked, namespace):
+        return "yes"
     members = {f"user:{person}", f"domain:{person.partition('@')[2]}", *(f"group:{one}" for one in groups)}
     (levels,) = (one for one in outputs if isinstance(one, list))
+    given: list[bool | None] = [False]
     for level in levels:
         for binding in level["policy"]["bindings"]:
-            applies = "condition" not in binding and not members.isdisjoint(binding["members"])
-            if applies and PERMISSIONS[asked] in permissions(binding["role"]):
-                return True
-    return _by_rbac(outputs, objects, person, groups, asked, namespace)
+            holds = CONDITIONS[binding["condition"]["expression"]] if "condition" in binding else True
+            if not members.isdisjoint(binding["members"]) and PERMISSIONS[asked] in permissions(binding["role"]):
+                given.append(holds)
+    taken = [_is_denied(one, person, groups, PERMISSIONS[asked]) for one in _deny_rules(outputs)]
+    if True in taken or not any(one is not False for one in given):
+        return "no"
+    return "yes" if True in given and None not in taken else "unknown"
+
+
+def _deny_rules(outputs: list[Any]) -> list[dict[str, Any]]:
+    policies = [one.get("policy", one) for one in outputs if isinstance(one, dict)]
+    return [rule["denyRule"] for one in policies if one.get("kind") == "DenyPolicy" for rule in one["rules"]]
+
+
+def _is_denied(rule: dict[str, Any], person: str, groups: set[str], permission: str) -> bool | None:
+    """Whether a rule takes a permission away from somebody; None if that is not known."""
+    asked = permission.replace("container.", "container.googleapis.com/", 1)
+    if not _named(rule["deniedPermissions"], asked) or _named(rule.get("exceptionPermissions", []), asked):
+        return False
+    mine = {f"principal://goog/subject/{person}", "principalSet://goog/public:all"}
+    mine |= {f"principalSet://goog/group/{one}" for one in groups}
+    strangers = "principalSet://goog/group/strangers@acme.example"
+    excepted = rule.get("exceptionPrincipals", [])
+    if not mine.isdisjoint(rule["deniedPrincipals"]):
+        if not mine.isdisjoint(excepted):
+            return False
+        return None if strangers in excepted or "denialCondition" in rule else True
+    return None if strangers in rule["deniedPrincipals"] else False
+
+
+def _named(patterns: list[str], permission: str) -> bool:
+    return any(
+        one in (permission, "container.googleapis.com/*.*") or one == f"{permission.rpartition('.')[0]}.*"
+        for one in patterns
+    )
 
 
 def _groups(outputs: list[Any], person: str) -> set[str]:

@@ -10,6 +10,7 @@ import pytest
 
 import simkit
 from simkit.analysis.access.can import can
+from simkit.analysis.access.who_can import who_can
 from simkit.analysis.rbac.index import index_of, members_in
 from simkit.cli import main
 from simkit.cluster.control_plane import ControlPlane
@@ -26,7 +27,7 @@ from tests.logic.providers.naive_gke import (
     PERMISSIONS,
     PROJECT,
     TABLE,
-    allowed,
+    answer,
     permissions,
     world,
 )
@@ -97,12 +98,17 @@ def test_random_worlds_are_answered_as_by_the_naive_model(part: int) -> None:
             verb, group, resource, subresource = asked
             if resource in CLUSTER_WIDE and namespace:
                 continue
-            wanted = allowed(outputs, objects, person, asked, namespace)
+            wanted = answer(outputs, objects, person, asked, namespace)
             what = f"{resource}/{subresource}" if subresource else resource
             found = can(snapshot, f"user:{person}", verb, what, namespace=namespace or "*", api_group=group)
-            assert found.allowed == wanted, (seed, person, asked, namespace)
+            assert found.answer == wanted, (seed, person, asked, namespace, found.why)
+            assert found.allowed == (wanted == "yes")
             seen.add(wanted)
-    assert seen == {True, False}
+            if not namespace:
+                listed = who_can(snapshot, verb, what, namespace="*", api_group=group)
+                by_iam = listed[listed["binding_kind"] == "IAM binding"]
+                assert wanted != "no" or f"user:{person}" not in set(by_iam["subject"]), (seed, person, asked)
+    assert seen == {"yes", "no", "unknown"}
 
 
 def test_the_member_of_a_policy_is_the_user_that_bindings_name() -> None:
@@ -140,9 +146,17 @@ def test_conditions_and_roles_that_are_not_known_are_told() -> None:
     told = caveats(cluster)
     assert "roles/nobody.knows of user:a@acme.example" in told
     assert "roles/own of user:b@acme.example" in told
-    assert "roles/container.admin (on the condition 'one day') of user:d@acme.example" in told
+    assert "roles/container.admin of user:d@acme.example (on the condition 'one day': x)" in told
     assert "storage" not in told
-    assert not cluster.can("user:d@acme.example", "get", "pods")
+    for person in "abd":
+        found = cluster.can(f"user:{person}@acme.example", "get", "pods")
+        assert (found.allowed, found.answer) == (False, "unknown")
+        assert found.why.startswith("not known whether this counts: IAM binding user:")
+    assert cluster.can("user:c@acme.example", "get", "pods").answer == "no"
+    listed = cluster.who_can("get", "pods")
+    assert "a@acme.example" not in str(listed["subject"].tolist())
+    assert any("these may be allowed it, too: user:a@acme.example by IAM" in one for one in listed.attrs["caveats"])
+    assert cluster.never("get pods", except_=["group:system:*", "sa:*", "system:*"]).verdict == "UNKNOWN"
     outputs[1][0]["policy"]["bindings"][3]["condition"] = {}
     assert "on the condition 'without a title'" in caveats(dump(outputs))
 

@@ -1,0 +1,80 @@
+"""Grants and denials of a provider of which it is not known whether they count, as answers about access tell them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakKeyDictionary
+
+from simkit.analysis.rbac.objects import display_name
+from simkit.analysis.rbac.subject import parse_subject, text_of
+from simkit.logic.rbac.binding import ACCESS_ENTRIES
+from simkit.logic.rbac.index import AccessIndex
+from simkit.logic.rbac.question import Question
+from simkit.meta.attributes import Attributes, Decision
+from simkit.seams.authorization import GRANTS, MOST_NAMED
+from simkit.seams.caveats import Caveat
+
+if TYPE_CHECKING:
+    from simkit.logic.providers.access_entries import AccessEntryBindings
+
+_KINDS: Final = frozenset(grant for grant, _, _ in GRANTS.values())
+"""What stands for the kind of a binding in rows about grants of providers."""
+
+
+_indexes: WeakKeyDictionary[AccessEntryBindings, AccessIndex] = WeakKeyDictionary()
+
+
+def _undecided(index: AccessIndex) -> AccessIndex | None:
+    """The index of the grants of which it is not known whether they count; None if there are none."""
+    view = None if index.entries is None else index.entries.undecided
+    if view is None:
+        return None
+    if view not in _indexes:
+        _indexes[view] = AccessIndex.of_entries(view)
+    return _indexes[view]
+
+
+def why_unknown(index: AccessIndex, ask: Attributes, decision: Decision) -> str:
+    """The reason for which a decision is not known; empty for one that is."""
+    entries = index.entries
+    if entries is None:
+        return ""
+    if not decision.allowed:
+        undecided = _undecided(index)
+        found = undecided.authorize(ask) if undecided is not None else None
+        if found is None or not found.allowed or entries.denial(ask)[0] is True:
+            return ""
+        return f"not known whether this counts: {display_name(found.evidence[0].binding)}"
+    by_provider = any(one.binding.resource in ACCESS_ENTRIES for one in decision.evidence)
+    holds, name = entries.denial(ask) if by_provider and entries.denials else (False, "")
+    if holds is None and not index.authorize(ask, of_roles=True).allowed:
+        return f"not known whether this denies it: {name}"
+    return ""
+
+
+def without_denied(
+    index: AccessIndex, question: Question, rows: Iterable[tuple[Any, ...]], kind: int
+) -> Iterator[tuple[Any, ...]]:
+    """The rows of grants without those of a provider that a statement of it takes away; ``kind`` is a column."""
+    entries = index.entries
+    for row in rows:
+        denied = (
+            entries is not None and row[kind] in _KINDS and entries.denies_question(question, parse_subject(row[0]))
+        )
+        if not denied:
+            yield row
+
+
+def unknown_holders(index: AccessIndex, question: Question) -> Iterator[Caveat]:
+    """What an answer about everybody leaves open: the grants of which it is not known whether they count."""
+    undecided = _undecided(index)
+    if undecided is None:
+        return
+    found = {
+        f"{text_of(one.grant.subject)} by {display_name(one.grant.binding)}": None for one in undecided.who(question)
+    }
+    if found:
+        named = "; ".join([*found][:MOST_NAMED])
+        more = f"; and {len(found) - MOST_NAMED:,} more" if len(found) > MOST_NAMED else ""
+        yield Caveat("unknown-grants", f"Unknown: these may be allowed it, too: {named}{more}.")
