@@ -417,6 +417,7 @@ _NETWORK_POLICY = Strategy(
     validate=_RULES,
     warnings=_network_policy_warnings,
     raises_generation=spec_differs,
+    counts_empty_parts=True,
     print_row=columns(lambda obj: selector_text(at(obj, "spec", "podSelector"))),
 )
 

@@ -225,6 +225,8 @@ class Strategy:
     """A predicate for updates that raise ``metadata.generation``, not asked for the status; None: no generation."""
     has_generation: Callable[[ServedBehaviour], bool] = _always
     """A predicate: objects have a generation at the served release, if ``raises_generation`` is given."""
+    counts_empty_parts: bool = False
+    """True if the generation is raised by empty lists and maps too, which nothing stores: by each write of them."""
     counts_dropped_fields: bool = False
     """True if the generation is raised before the fields of disabled features are dropped, and so by them alone."""
     empty: Object = field(default_factory=dict)

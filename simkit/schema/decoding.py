@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 from simkit.meta.behaviour import ServedBehaviour
-from simkit.meta.objects import Draft
+from simkit.meta.objects import Draft, Object
 from simkit.schema.decode_pass import ConversionPass, DecodeError, DecodePass
 from simkit.schema.decoders import struct
 from simkit.schema.pruning import prune
@@ -81,6 +81,42 @@ def _told(behaviour: ServedBehaviour, schema: Schema, fields: Sequence[str]) -> 
 def normalise(behaviour: ServedBehaviour, value: Any, schema: Schema) -> Draft:
     """The object as kube-apiserver would write it; unknown fields are dropped silently. Raises DecodeError."""
     return decode(behaviour, value, schema).object
+
+
+def with_empty_parts(obj: Object, sent: Any, schema: Schema) -> Object:
+    """The object with the empty lists and maps that its client sent: Go's structs have them, and their JSON does not.
+
+    The same object if there are none. Lists must have kept their order.
+
+    Examples
+    --------
+    >>> from simkit.meta.names import GroupVersionKind
+    >>> from simkit.schema.catalogue import Catalogue
+    >>> schema = Catalogue.for_release("1.30").schema(GroupVersionKind("", "v1", "Pod"))
+    >>> with_empty_parts({"spec": {"nodeName": "a"}}, {"metadata": {"labels": {}}, "spec": {"volumes": []}}, schema)
+    {'spec': {'nodeName': 'a', 'volumes': []}}
+    """
+    found: dict[str, Any] = {}
+    for name, item in sent.items() if isinstance(sent, Mapping) else ():
+        node = schema.fields.get(name)
+        if node is None:
+            continue
+        if name in obj:
+            part = _with_empty_items(obj[name], item, node)
+            if part is not obj[name]:
+                found[name] = part
+        elif (item == [] and node.type == "array") or (item == {} and node.values is not None):
+            found[name] = item
+    return {**obj, **found} if found else obj
+
+
+def _with_empty_items(value: Any, sent: Any, node: Schema) -> Any:
+    if isinstance(value, Mapping) and node.fields:
+        return with_empty_parts(value, sent, node)
+    if not isinstance(value, list) or not isinstance(sent, list) or node.items is None or len(value) != len(sent):
+        return value
+    made = [_with_empty_items(item, given, node.items) for item, given in zip(value, sent, strict=True)]
+    return value if all(new is item for new, item in zip(made, value, strict=True)) else made
 
 
 _NAMED: Final[Mapping[str, str]] = {"name": "LocalObjectReference"}

@@ -64,6 +64,8 @@ class RequestContext:
     """The warning about the deprecated version of the request."""
     warnings: list[str] = field(default_factory=list)
     annotations: dict[str, str] = field(default_factory=dict)
+    sent: Any = None
+    """The object as it was sent or patched, before it is decoded."""
     record: AuditRecord | None = None
     """Its audit events; None if nothing is recorded."""
     panicked: bool = False

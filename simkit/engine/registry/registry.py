@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Final
@@ -108,11 +108,8 @@ class Registry:
         scope = write.scope
         late = self._finish(write, draft, None)
         errors = self._new_errors(scope, draft)
-        if scope.strategy.validate_in_namespace is not None:
-            namespace = self.store.get(Key(_NAMESPACES, "", draft["metadata"].get("namespace", "")))
-            labels = labels_of(namespace.object) if namespace is not None else {}
-            errors = [*scope.strategy.validate_in_namespace(self._behaviour, draft, labels), *errors]
         if errors:
+            errors = _told_whole(write, draft, errors, partial(self._new_errors, scope))
             raise invalid(self._behaviour, kind_in_errors(self._behaviour, scope.kind), name_of(draft), errors)
         scope.strategy.canonicalize(draft)
         write.validate(draft, None)
@@ -132,8 +129,17 @@ class Registry:
             self._incomplete[key] = made.revision
         return Outcome(made, created=True)
 
-    def _new_errors(self, scope: RegistryScope, draft: Draft) -> list[FieldError]:
-        """The errors of a new object: those of its metadata where the kind looks at them."""
+    def _new_errors(self, scope: RegistryScope, draft: Object) -> Sequence[FieldError]:
+        """The errors of a new object."""
+        errors = self._own_errors(scope, draft)
+        if scope.strategy.validate_in_namespace is None:
+            return errors
+        namespace = self.store.get(Key(_NAMESPACES, "", draft["metadata"].get("namespace", "")))
+        labels = labels_of(namespace.object) if namespace is not None else {}
+        return [*scope.strategy.validate_in_namespace(self._behaviour, draft, labels), *errors]
+
+    def _own_errors(self, scope: RegistryScope, draft: Object) -> list[FieldError]:
+        """The errors of a new object by itself: those of its metadata where the kind looks at them."""
         strategy = scope.strategy
         own = list(strategy.validate(self._behaviour, draft, None))
         if own:
@@ -183,7 +189,8 @@ class Registry:
         metadata.drop_empty(draft["metadata"])
         if live is None or write.subresource == "status" or strategy.raises_generation is None:
             return late
-        if strategy.has_generation(self._behaviour) and strategy.raises_generation(draft, live):
+        wanted = write.whole(draft) if strategy.counts_empty_parts else draft
+        if strategy.has_generation(self._behaviour) and strategy.raises_generation(wanted, live):
             draft["metadata"]["generation"] = (live["metadata"].get("generation") or 0) + 1
         return late
 
@@ -318,6 +325,14 @@ class Registry:
             raise conflict(write.scope.told_resource, write.key.name, STALE)
 
     def _check(self, write: Write, draft: Draft, live: Object) -> None:
+        errors = self._changed_errors(write, draft, live)
+        if errors:
+            errors = _told_whole(write, draft, errors, lambda wanted: self._changed_errors(write, wanted, live))
+            kind = kind_in_errors(self._behaviour, write.scope.kind)
+            raise invalid(self._behaviour, kind, write.key.name, errors)
+
+    def _changed_errors(self, write: Write, draft: Object, live: Object) -> Sequence[FieldError]:
+        """The errors of a changed object."""
         scope = write.scope
         checks = scope.strategy.metadata_checks
         errors = [*self._metadata_errors(write, draft, live, ()), *write.refused_parts(draft, live)]
@@ -337,12 +352,10 @@ class Registry:
             errors += scope.strategy.validate_last(self._behaviour, draft, live)
         if not name_of(draft):
             errors.insert(0, required("metadata.name", "name or generateName is required"))
-        errors = self._held_against(errors)
-        if errors:
-            raise invalid(self._behaviour, kind_in_errors(self._behaviour, scope.kind), write.key.name, errors)
+        return self._held_against(errors)
 
     def _metadata_errors(
-        self, write: Write, draft: Draft, live: Object, checks: Sequence[MetadataCheck], *, shared: bool = True
+        self, write: Write, draft: Object, live: Object, checks: Sequence[MetadataCheck], *, shared: bool = True
     ) -> list[FieldError]:
         strategy = write.scope.strategy
         return metadata.validate_update(
@@ -429,3 +442,13 @@ def keep_all_but_status(draft: Draft, live: Object) -> None:
     for name, value in live.items():
         if name not in ("status", "metadata", "apiVersion", "kind"):
             draft[name] = value
+
+
+def _told_whole(
+    write: Write, draft: Object, errors: Sequence[FieldError], judge: Callable[[Object], Sequence[FieldError]]
+) -> Sequence[FieldError]:
+    """The errors of an object, with its values as the client sent them: Go prints an empty list otherwise than none."""
+    whole = write.whole(draft)
+    told = errors if whole is draft else judge(whole)
+    causes, known = ([(each.kind, each.field) for each in listed] for listed in (told, errors))
+    return told if causes == known else errors

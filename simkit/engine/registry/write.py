@@ -106,6 +106,8 @@ class Write:
     """The errors of parts that the user may not change, given the wanted and the live object; they come first."""
     identity: Identity | None = None
     """The user of the write, for kinds that store it."""
+    whole: Callable[[Object], Object] = _same
+    """The wanted object with the empty lists and maps that its client sent, which nothing stores."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -184,6 +184,7 @@ def webhook_rules(*, reinvoked: bool) -> Strategy:
         prepare=_prepare,
         validate=_validate,
         raises_generation=_differ,
+        counts_empty_parts=True,
         print_row=columns(count("webhooks")),
         allow_unconditional_update=False,
     )

@@ -68,7 +68,7 @@ def validate_mismatch(path: str, template: Object | None, chosen: labels.LabelSe
 
 
 def shown_labels(template: Object | None) -> Shown:
-    return text_map(labels_of(template or {}) or None)
+    return text_map(at(template, "metadata", "labels"))
 
 
 def validate_selecting(behaviour: ServedBehaviour, spec: Object) -> Iterator[FieldError]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 from simkit.engine.authz.rbac import forbidden_error
@@ -36,7 +37,7 @@ from simkit.meta.identity import Identity
 from simkit.meta.name_validation import dns_subdomain
 from simkit.meta.names import GroupResource, GroupVersion, Key
 from simkit.meta.objects import Draft, Object, at, labels_of, name_of
-from simkit.schema.decoding import DecodeError
+from simkit.schema.decoding import DecodeError, with_empty_parts
 from simkit.schema.structural import Schema
 from simkit.seams import Authorizer, Intent, Operation, Review
 
@@ -260,7 +261,14 @@ def write_of(
         admission.permit_create,
         admission.refused_parts,
         context.actor(),
+        partial(_whole, context, scope),
     )
+
+
+def _whole(context: RequestContext, scope: RequestScope, obj: Object) -> Object:
+    """The object of a write with the empty parts that the request has; the same object for custom kinds."""
+    apart = scope.custom is not None or (scope.spoke.reshapes and not scope.is_storage_version)
+    return obj if apart else with_empty_parts(obj, context.sent, scope.schema)
 
 
 _FORMS: Final = 128

@@ -176,6 +176,7 @@ def fit(
     if repeated or decoded.problems:
         report(context, gvk, validation, [*repeated, *decoded.problems])
     kind, api_version = gvk.kind, gvk.api_version
+    context.sent = value
     draft: Draft = {"kind": kind, "apiVersion": api_version}
     if not schema.name and not keep_nulls:
         drop_nulls(decoded.object, schema)

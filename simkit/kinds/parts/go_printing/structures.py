@@ -199,7 +199,7 @@ def selector(value: Object | None) -> Shown | Written:
 
 def _requirement(value: Object) -> str:
     key, operator = quoted(value.get("key") or ""), quoted(value.get("operator") or "")
-    values = texts(value.get("values") or None).text
+    values = texts(value.get("values")).text
     return f"v1.LabelSelectorRequirement{{Key:{key}, Operator:{operator}, Values:{values}}}"
 
 

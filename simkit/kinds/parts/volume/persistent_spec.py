@@ -113,7 +113,7 @@ def default_sources(behaviour: ServedBehaviour, spec: Draft) -> None:
 def validate_volume_spec(behaviour: ServedBehaviour, path: str, spec: Object) -> Iterator[FieldError]:
     """The errors of the spec of a PersistentVolume."""
     yield from _validate_mode(behaviour, path, spec)
-    yield from _validate_capacity(f"{path}.capacity", spec.get("capacity") or {})
+    yield from _validate_capacity(f"{path}.capacity", spec.get("capacity"))
     policy = spec["persistentVolumeReclaimPolicy"]
     if policy not in _POLICIES:
         yield unsupported(f"{path}.persistentVolumeReclaimPolicy", policy, _POLICIES)
@@ -164,14 +164,15 @@ def _validate_mode(behaviour: ServedBehaviour, path: str, spec: Object) -> Itera
     yield from validate_access_mode(behaviour, f"{path}.accessModes", modes)
 
 
-def _validate_capacity(path: str, capacity: Object) -> Iterator[FieldError]:
+def _validate_capacity(path: str, capacity: Object | None) -> Iterator[FieldError]:
     if not capacity:
         yield required(path)
-    if set(capacity) != {"storage"}:
-        yield unsupported(path, amounts(capacity or None), ("storage",))
-    for name in sorted(capacity):
-        yield from validate_whole_negative(f"{path}[{name}]", capacity[name])
-        yield from validate_positive(f"{path}[{name}]", capacity[name])
+    given = capacity or {}
+    if given.keys() != {"storage"}:
+        yield unsupported(path, amounts(capacity), ("storage",))
+    for name in sorted(given):
+        yield from validate_whole_negative(f"{path}[{name}]", given[name])
+        yield from validate_positive(f"{path}[{name}]", given[name])
 
 
 def _validate_affinity(behaviour: ServedBehaviour, path: str, affinity: Object) -> Iterator[FieldError]:

@@ -132,6 +132,8 @@ def _munged(behaviour: ServedBehaviour, spec: Object, old: Object) -> Draft:
         if munged.get(name):
             pairs = zip(munged[name], old[name], strict=True)
             munged[name] = [{**one, "image": before.get("image")} for one, before in pairs]
+        else:
+            munged.pop(name, None)
     for name in ("activeDeadlineSeconds", "schedulingGates", "tolerations"):
         munged.pop(name, None)
         if name in old:
