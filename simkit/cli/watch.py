@@ -64,6 +64,7 @@ def run(args: argparse.Namespace) -> int:
     from simkit.analysis.access.expectations import read_suite
     from simkit.analysis.escalation.find.queries import WELL_KNOWN
     from simkit.analysis.history.follow import follow
+    from simkit.meta.python_gc import collect_seldom
     from simkit.snapshot.live import LiveCluster
 
     live, ended = LiveCluster(args.context, args.kubeconfig), Event()
@@ -71,6 +72,7 @@ def run(args: argparse.Namespace) -> int:
 
     def started(objects: int, caveats: Sequence[Caveat]) -> None:
         limits.limit(caveats)
+        collect_seldom()
         note(f"{objects:,} objects of {live.server}; watching")
         if args.seconds is not None:
             timer.start()

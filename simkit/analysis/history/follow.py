@@ -15,6 +15,7 @@ from simkit.analysis.access.expectations import Suite, check
 from simkit.analysis.caveats import caveats_of
 from simkit.analysis.escalation.cut.aggregation import as_settled
 from simkit.analysis.escalation.cut.remedy import way_back
+from simkit.analysis.escalation.find.graph import derive_graph
 from simkit.analysis.escalation.find.path import Path as EscalationPath
 from simkit.analysis.escalation.find.path_comparison import paths_of_both
 from simkit.analysis.escalation.find.queries import WELL_KNOWN
@@ -130,8 +131,8 @@ class AccessFollower:
 
     Notes
     -----
-    O(changed objects and what depends on them) for roles, bindings and namespaces; another object that matters costs a
-    search of all paths. Other changes of a status than that of the phase, and that a pod runs, cost nothing.
+    O(changed objects and what depends on them); a definition of custom resources or an admission policy costs a search
+    of all paths. Other changes of a status than that of the phase, and that a pod runs, cost nothing.
     """
 
     def __init__(
@@ -175,6 +176,7 @@ class AccessFollower:
         if self._layers >= _LAYERS:
             every = [obj for resource in after.captured() for obj in after.scan(resource)]
             self.snapshot, self._layers = MemorySnapshot(every, self._release, captured=self._captured), 0
+            derive_graph(after, self.snapshot, ())
 
     def _events(
         self, before: Snapshot, after: Snapshot, put: Sequence[Object], gone: Sequence[Key], now: float

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from simkit.analysis.access.resolve import AUTHORIZATION_RESOURCES
 from simkit.analysis.catalogue import DEFINITIONS, POLICIES, catalogue_of
 from simkit.analysis.escalation.find.pod_constraints import PodConstraints
-from simkit.analysis.escalation.find.pod_specs import Escape, account_named, escapes_of
-from simkit.analysis.escalation.find.remembered_facts import RecordedFact, RememberedFacts
+from simkit.analysis.escalation.find.pod_specs import POD_SPECS, Escape, account_named, escapes_of
+from simkit.analysis.escalation.find.remembered_facts import RecordedFact, RememberedFacts, UnchangedReads
 from simkit.analysis.rbac.index import index_of
 from simkit.analysis.rbac.objects import NAMESPACES, PODS, SERVICE_ACCOUNTS
 from simkit.logic.podsecurity.constraints import CONSTRAINTS
@@ -42,15 +42,19 @@ TOKEN_TYPE: Final = label("service-account-token")
 ACCOUNT_ANNOTATION: Final = label("service-account.name")
 OF_EVERY_NAMESPACE: Final = (("serviceaccounts", "default"), ("configmaps", "kube-root-ca.crt"))
 UNRESTRICTED: Final = ("", "privileged")
-CHANGEABLE: Final = frozenset((*RESOURCES, NAMESPACES))
-"""The resources by which clusters may differ whose facts are compared."""
+CHANGEABLE: Final = frozenset(
+    (*RESOURCES, NAMESPACES, SERVICE_ACCOUNTS, NODES, SECRETS, CONFIG_MAPS, PERSISTENT_VOLUMES, *POD_SPECS)
+)
+"""The resources by which clusters may differ whose facts are compared: none that decides what is served or admitted."""
+_NO_PARAMETERS: Final = frozenset((*RESOURCES, NAMESPACES))
+"""Those whose objects no admission policy takes as its parameters."""
 
 
 class ClusterFacts(RememberedFacts):
     """Facts about the objects of a snapshot, each computed once on demand.
 
-    What was not captured counts as absent, and is told by ``unknown``. Facts about roles, bindings and namespaces are
-    noted when they are read (``reads``), so that what follows from them can be kept after a change elsewhere.
+    What was not captured counts as absent, and is told by ``unknown``. Facts about objects that may change are noted
+    when they are read (``reads``), so that what follows from them can be kept after a change elsewhere.
     """
 
     def __init__(self, snapshot: Snapshot) -> None:
@@ -60,7 +64,6 @@ class ClusterFacts(RememberedFacts):
         self.index = index_of(snapshot)
         self.catalogue = catalogue_of(snapshot)
         self._unknown: dict[GroupResource, None] = {}
-        self._deputies: dict[str, tuple[Subject, ...]] = {}
 
     def grants(self, subject: Subject) -> tuple[Grant, ...]:
         """Every grant to a subject itself, without those to its groups."""
@@ -79,6 +82,18 @@ class ClusterFacts(RememberedFacts):
     def subjects(self) -> Sequence[Subject]:
         """Every subject that a binding names, sorted."""
         return self.index.subjects()
+
+    def follow_all(self, earlier: ClusterFacts, changed: Collection[Key]) -> UnchangedReads:
+        """Keep what is known of an earlier cluster; gives back which facts are as they were there."""
+        unchanged = UnchangedReads(earlier, self, changed)
+        self.follow(unchanged)
+        self._unknown = dict(earlier._unknown)
+        return unchanged
+
+    def may_follow(self, changed: Iterable[Key]) -> bool:
+        """True if facts can be compared with those of a cluster that differs by some objects."""
+        resources = {key.resource for key in changed}
+        return resources <= CHANGEABLE and (resources <= _NO_PARAMETERS or self.account_policies is None)
 
     @property
     def unknown(self) -> tuple[GroupResource, ...]:
@@ -137,7 +152,7 @@ class ClusterFacts(RememberedFacts):
         """Namespaces whose label forbids privileged pods, with their level."""
         return {name: level for name, level in self.enforced.items() if level not in UNRESTRICTED}
 
-    @cached_property
+    @RecordedFact
     def pods(self) -> Mapping[str, tuple[Object, ...]]:
         """The pods of each namespace that have not ended."""
         found: dict[str, list[Object]] = defaultdict(list)
@@ -146,19 +161,26 @@ class ClusterFacts(RememberedFacts):
                 found[namespace_of(pod)].append(pod)
         return {namespace: tuple(pods) for namespace, pods in found.items()}
 
+    def pods_in(self, namespace: str) -> tuple[Object, ...]:
+        """The pods of a namespace that have not ended."""
+        return self.remembered(("pods_in", namespace), lambda: self.pods.get(namespace, ()))
+
     @cached_property
-    def pods_on(self) -> Mapping[str, tuple[Object, ...]]:
-        """The pods of each node."""
+    def _pods_on(self) -> Mapping[str, Sequence[Object]]:
         found: dict[str, list[Object]] = defaultdict(list)
         for pods in self.pods.values():
             for pod in pods:
                 if at(pod, "spec", "nodeName"):
                     found[at(pod, "spec", "nodeName")].append(pod)
-        return {node: tuple(pods) for node, pods in found.items()}
+        return found
+
+    def pods_on(self, node: str) -> tuple[Object, ...]:
+        """The pods of a node that have not ended."""
+        return self.remembered(("pods_on", node), lambda: tuple(self._pods_on.get(node, ())))
 
     def pod(self, namespace: str, name: str) -> Object | None:
         """One running pod."""
-        return self._pods_by_name.get((namespace, name))
+        return self.remembered(("pod", namespace, name), lambda: self._pods_by_name.get((namespace, name)))
 
     @cached_property
     def _pods_by_name(self) -> Mapping[tuple[str, str], Object]:
@@ -189,13 +211,13 @@ class ClusterFacts(RememberedFacts):
         """The escapes from the pod to its node."""
         return escapes_of(pod)
 
-    @cached_property
+    @RecordedFact
     def nodes(self) -> tuple[str, ...]:
         """All nodes; if they were not captured, those that pods name."""
-        named = tuple(sorted(self.pods_on))
+        named = tuple(sorted(self._pods_on))
         return tuple(name_of(node) for node in self.scan(NODES)) or named
 
-    @cached_property
+    @RecordedFact
     def control_plane(self) -> tuple[str, ...]:
         """The nodes that carry a control-plane label."""
         return tuple(name_of(node) for node in self.scan(NODES) if any(key in labels_of(node) for key in CONTROL_PLANE))
@@ -226,7 +248,7 @@ class ClusterFacts(RememberedFacts):
         ]
         return sorted(found, key=lambda one: (bool(one[0].namespace), one[1].kind != GROUP, one[1]))
 
-    @cached_property
+    @RecordedFact
     def secrets(self) -> Mapping[str, tuple[str, ...]]:
         """The names of the secrets of each namespace."""
         found: dict[str, list[str]] = defaultdict(list)
@@ -234,8 +256,15 @@ class ClusterFacts(RememberedFacts):
             found[namespace_of(obj)].append(name_of(obj))
         return {namespace: tuple(names) for namespace, names in found.items()}
 
+    def secrets_in(self, namespace: str) -> tuple[str, ...]:
+        """The names of the secrets of a namespace."""
+        return self.remembered(("secrets_in", namespace), lambda: self.secrets.get(namespace, ()))
+
     def may_have_secret(self, namespace: str, name: str = "") -> bool:
         """True if a namespace may have a secret (of a name)."""
+        return self.remembered(("may_have_secret", namespace, name), lambda: self._may_have_secret(namespace, name))
+
+    def _may_have_secret(self, namespace: str, name: str) -> bool:
         if SECRETS not in self.snapshot.captured():
             return True
         found = self.secrets.get(namespace, ())
@@ -243,6 +272,9 @@ class ClusterFacts(RememberedFacts):
 
     def is_empty(self, namespace: str) -> bool:
         """True if a namespace contains only default objects and RBAC objects."""
+        return self.remembered(("is_empty", namespace), lambda: self._is_empty(namespace))
+
+    def _is_empty(self, namespace: str) -> bool:
         return namespace in self.enforced and NAMESPACES in self.snapshot.captured() and not self._inhabited(namespace)
 
     def _inhabited(self, namespace: str) -> bool:
@@ -255,14 +287,18 @@ class ClusterFacts(RememberedFacts):
         return False
 
     @cached_property
-    def token_secrets(self) -> Mapping[tuple[str, str], Subject]:
-        """Secrets with a service account token, with their service account."""
+    def _token_secrets(self) -> Mapping[tuple[str, str], Subject]:
         found = {}
         for obj in self.scan(SECRETS):
             account = (at(obj, "metadata", "annotations") or {}).get(ACCOUNT_ANNOTATION)
             if obj.get("type") == TOKEN_TYPE and account:
                 found[namespace_of(obj), name_of(obj)] = Subject(SERVICE_ACCOUNT, account, namespace_of(obj))
         return found
+
+    def account_of_secret(self, namespace: str, name: str) -> Subject | None:
+        """The service account whose token a secret holds; None if it holds none."""
+        where = (namespace, name)
+        return self.remembered(("account_of_secret", *where), lambda: self._token_secrets.get(where))
 
     @RecordedFact
     def missing_accounts(self) -> Mapping[str, tuple[Subject, ...]]:
@@ -328,12 +364,12 @@ class ClusterFacts(RememberedFacts):
 
     def deputies(self, part: str) -> tuple[Subject, ...]:
         """The service accounts with this name or a name that ends in it."""
-        known = self._deputies.get(part)
-        if known is None:
-            every = [one for accounts in self.accounts.values() for one in accounts]
-            exact = tuple(one for one in every if one.name == part)
-            known = self._deputies[part] = exact or tuple(one for one in every if one.name.endswith(part))
-        return known
+        return self.remembered(("deputies", part), lambda: self._named(part))
+
+    def _named(self, part: str) -> tuple[Subject, ...]:
+        every = [one for accounts in self.accounts.values() for one in accounts]
+        exact = tuple(one for one in every if one.name == part)
+        return exact or tuple(one for one in every if one.name.endswith(part))
 
     @cached_property
     def account_policies(self) -> AccountPolicies | None:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from simkit.analysis.escalation.find import states
-from simkit.analysis.escalation.find.facts import CHANGEABLE, ClusterFacts
+from simkit.analysis.escalation.find.facts import ClusterFacts
 from simkit.analysis.escalation.find.held_permissions import (
     GrantSource,
     WatchedRoles,
@@ -17,7 +17,7 @@ from simkit.analysis.escalation.find.held_permissions import (
 )
 from simkit.analysis.escalation.find.inherent import inherent_edges
 from simkit.analysis.escalation.find.matching import Edge, Holder, Reached
-from simkit.analysis.escalation.find.remembered_facts import Read, UnchangedReads
+from simkit.analysis.escalation.find.remembered_facts import Read
 from simkit.analysis.escalation.find.states import (
     ALL,
     AttackState,
@@ -73,11 +73,11 @@ class EscalationGraph:
 
         Notes
         -----
-        The edges of a state are kept where nothing has changed that they were worked out from, if the objects are
-        roles, bindings and namespaces; else all is worked out anew.
+        The edges of a state are kept where nothing has changed that they were worked out from. All is worked out anew
+        after a change of what decides what is served and admitted, such as a definition of custom resources.
         """
         graph = EscalationGraph(snapshot, self.members)
-        if all(key.resource in CHANGEABLE for key in changed):
+        if self.facts.may_follow(changed):
             graph._earlier = self, changed
         return graph
 
@@ -86,8 +86,7 @@ class EscalationGraph:
         self._matches = earlier._matches.without_grants()
         if not self.uses.follow(earlier.uses):
             return
-        unchanged = UnchangedReads(earlier.facts, self.facts, changed)
-        self.facts.follow(unchanged)
+        unchanged = self.facts.follow_all(earlier.facts, changed)
         stale = {state for read, states in earlier._readers.items() if not unchanged.same(read) for state in states}
         self._edges = {state: edges for state, edges in earlier._edges.items() if state not in stale}
         self._reads = {state: reads for state, reads in earlier._reads.items() if state not in stale}

@@ -124,7 +124,7 @@ def _has(facts: ClusterFacts, permission: Permission, namespace: str, name: str)
     resource = GroupResource(permission.group, plural)
     if plural in AUTHORIZATION_RESOURCES or resource not in facts.snapshot.captured():
         return True
-    if namespace == SYSTEM_NAMESPACE and not facts.pods.get(namespace):
+    if namespace == SYSTEM_NAMESPACE and not facts.pods_in(namespace):
         return True  # no cluster is without pods there: what is missing was not made by whoever would
     places = ("", *facts.enforced) if namespace in ("", EVERYWHERE) else ("", namespace)
     if resource == SERVICE_ACCOUNTS and any(one.name == name for place in places for one in facts.named(place)):

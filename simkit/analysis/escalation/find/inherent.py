@@ -76,7 +76,7 @@ def _key(role: Object) -> Key:
 def _pods(facts: ClusterFacts, state: AttackState) -> Iterator[Edge]:
     if state.namespace == ALL:
         yield from _everywhere(facts, state)
-    for pod in facts.pods.get(state.namespace, ()):
+    for pod in facts.pods_in(state.namespace):
         yield _choice(state, _at_pod(pod), **_pod_variables(pod))
 
 
@@ -121,13 +121,13 @@ def _nodes(facts: ClusterFacts, state: AttackState) -> Iterator[Edge]:
 def _node(facts: ClusterFacts, state: AttackState) -> Iterator[Edge]:
     if state.name in facts.control_plane:
         yield _step(state, CLUSTER_ADMIN, "control-plane-node", node=state.name)
-    for pod in facts.pods_on.get(state.name, ()):
+    for pod in facts.pods_on(state.name):
         yield _step(state, _at_pod(pod), "node-root", "pods-of-node", **_pod_variables(pod))
     yield _step(state, AttackState(states.NODE_IDENTITY, state.name), "node-root", "node-identity", node=state.name)
 
 
 def _node_identity(facts: ClusterFacts, state: AttackState) -> Iterator[Edge]:
-    for pod in facts.pods_on.get(state.name, ()):
+    for pod in facts.pods_on(state.name):
         account = facts.account_of(pod)
         if account is not None:
             yield _step(state, subject_state(account), "node-identity", **_pod_variables(pod), account=account.name)
@@ -153,12 +153,12 @@ def _secrets(facts: ClusterFacts, state: AttackState) -> Iterator[Edge]:
     if state.namespace == ALL:
         yield from _everywhere(facts, state)
     elif state.name:
-        account = facts.token_secrets.get((state.namespace, state.name))
+        account = facts.account_of_secret(state.namespace, state.name)
         if account is not None:
             yield _choice(state, subject_state(account), namespace=state.namespace, account=account.name)
     else:
-        for name in facts.secrets.get(state.namespace, ()):
-            if (state.namespace, name) in facts.token_secrets:
+        for name in facts.secrets_in(state.namespace):
+            if facts.account_of_secret(state.namespace, name) is not None:
                 target = AttackState(states.SECRETS, name, state.namespace)
                 yield _choice(state, target, namespace=state.namespace, secret=name)
 

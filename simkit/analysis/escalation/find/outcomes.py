@@ -233,7 +233,7 @@ def _running_pods(facts: ClusterFacts, holder: Holder, match: VariantMatch, know
 def _pods_of_nodes(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Outcomes:
     def members(names: tuple[str, ...]) -> Outcomes:
         for node in names:
-            for pod in facts.pods_on.get(node, ()):
+            for pod in facts.pods_on(node):
                 variables = {"node": node, "namespace": namespace_of(pod), "pod": name_of(pod)}
                 yield AttackState(states.POD, name_of(pod), namespace_of(pod)), variables
 
