@@ -24,11 +24,13 @@ if TYPE_CHECKING:
 
 def earlier_report(args: argparse.Namespace) -> Mapping[str, Any] | None:
     """The report of ``--since``, read before anything else is done; None without it."""
-    from simkit.cluster.report.comparison import read_report
+    if args.since is not None:
+        from simkit.cluster.report.comparison import read_report
 
-    if args.since is None and args.fail_on_new:
+        return read_report(args.since)
+    if args.fail_on_new:
         raise SimkitError("--fail-on-new needs --since FILE")
-    return None if args.since is None else read_report(args.since)
+    return None
 
 
 def grown(changes: Mapping[str, Any], severity: str) -> bool:

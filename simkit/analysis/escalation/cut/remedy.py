@@ -13,7 +13,6 @@ import yaml
 
 from simkit.analysis.access.compare import COLUMNS, changed_permissions
 from simkit.analysis.escalation.cut.aggregation import as_settled
-from simkit.analysis.escalation.cut.file_diff import diff_of_file
 from simkit.analysis.least_privilege.change import Change
 from simkit.analysis.rbac.objects import NAMESPACES
 from simkit.analysis.rbac.tables import table
@@ -139,6 +138,8 @@ def as_diff(changes: Iterable[Change], snapshot: Snapshot, places: Mapping[Key, 
 def _diff(change: Change, before: Object | None, place: FilePosition | None) -> str:
     key = change.key
     if place is not None:
+        from simkit.analysis.escalation.cut.file_diff import diff_of_file  # reads YAML: slow to import
+
         patch = None if change.obj is None else patch_of(before or {}, change.obj)
         written = diff_of_file(*place, key, patch)
         if written:
