@@ -295,10 +295,15 @@ def _cluster_role(*, cluster: bool) -> Outcome:
 
 def _with_role(facts: ClusterFacts, role: Key, scope: str) -> AttackState:
     """The state of having a role in a namespace; full control of it, if the role allows everything."""
-    rules = facts.rules(role) or ()
-    if not is_everything(rules):
+    if not facts.answer(_allows_everything, role):
         return rules_state(role, scope)
     return AttackState(states.NAMESPACE, namespace=scope) if scope else CLUSTER_ADMIN
+
+
+def _allows_everything(facts: ClusterFacts, role: Key) -> bool | None:
+    """True if a role allows everything; None if it allows nothing. Most changes of a role leave that as it is."""
+    rules = facts.rules(role)
+    return is_everything(rules) if rules else None
 
 
 def _role(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Outcomes:
@@ -344,7 +349,7 @@ def _bound_roles(facts: ClusterFacts, match: VariantMatch, *, cluster: bool) -> 
     """The outcomes of the bindings that may be changed, each once; only full control if that is among them."""
     best: dict[AttackState, Binding] = {}
     for binding in _bindings(facts, match, cluster=cluster):
-        if facts.rules(binding.role):
+        if facts.answer(_allows_everything, binding.role) is not None:
             best.setdefault(_with_role(facts, binding.role, binding.namespace), binding)
     chosen = {CLUSTER_ADMIN: best[CLUSTER_ADMIN]} if CLUSTER_ADMIN in best else best
     for target, binding in chosen.items():
