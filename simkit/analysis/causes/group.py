@@ -23,7 +23,7 @@ from simkit.analysis.escalation.table.severity import Severity
 from simkit.analysis.findings.audit import audit
 from simkit.analysis.findings.check import Finding
 from simkit.analysis.findings.nature import ADMINISTRATORS, MISTAKE, NATURES, PRODUCT, SERVER, UNUSED, Natures
-from simkit.analysis.findings.survey import Survey, listed
+from simkit.analysis.findings.survey import listed, survey_of
 from simkit.analysis.findings.wide import ESCALATION_PATH
 from simkit.analysis.findings.workloads import NETWORK_POLICIES
 from simkit.analysis.rbac.index import NO_MEMBERS, members_in
@@ -132,7 +132,7 @@ class _Grouping:
 
     def __init__(self, snapshot: Snapshot, members: Members, managed: Iterable[str], paths: Sequence[Path]) -> None:
         self.snapshot = snapshot
-        self.survey = Survey(snapshot, members=members)
+        self.survey = survey_of(snapshot, members)
         self.graph: EscalationGraph = graph_of(snapshot, members)
         self.natures = Natures(snapshot, self.survey, managed)
         self.advisor = Advisor(snapshot, self.survey, self.graph)

@@ -15,7 +15,7 @@ from simkit.analysis.findings.holders import risky_permission_checks
 from simkit.analysis.findings.loose import LOOSE_CHECKS, STALE
 from simkit.analysis.findings.nature import PRODUCT, Nature, Natures
 from simkit.analysis.findings.references import framework_named, references
-from simkit.analysis.findings.survey import Survey
+from simkit.analysis.findings.survey import Survey, survey_of
 from simkit.analysis.findings.wide import WIDE_CHECKS
 from simkit.analysis.findings.workloads import WORKLOAD_CHECKS
 from simkit.analysis.rbac.default_objects import administrators, skipped_line
@@ -280,9 +280,9 @@ def audit(
     warn_of_unknown_namespace(snapshot, namespace)
     own = tuple(rules)
     with collection_paused():
-        survey = Survey(snapshot, include_defaults=include_defaults, members=members, managed=managed)
+        survey = survey_of(snapshot, members, include_defaults=include_defaults, managed=managed)
         chosen = _chosen(checks, own)
-        findings, skipped = _found(survey, chosen)
+        findings, skipped = _found_by_all(survey) if chosen == CHECKS else _found(survey, chosen)
         findings = _with_owners(findings, Natures(snapshot, survey, managed))
         findings = list(_sparing_administrators(findings, snapshot))
     ordered = sorted(findings, key=lambda finding: finding.severity, reverse=True)
@@ -325,9 +325,15 @@ def _failed(check: Check, error: BaseException) -> Finding:
     return check.finding(message, fix="Fix the check, or report the error to the package that it is from.")
 
 
+def _found_by_all(survey: Survey) -> tuple[list[Finding], list[Skipped]]:
+    """What all checks of simkit find, worked out once: a plan counts what an audit has found."""
+    known: tuple[list[Finding], list[Skipped]] = survey.once("findings", lambda: _found(survey, CHECKS))
+    return known
+
+
 def count_findings(survey: Survey) -> int:
     """The number of findings of an audit with all checks of simkit."""
-    return len(_found(survey, CHECKS)[0])
+    return len(_found_by_all(survey)[0])
 
 
 def _with_owners(found: Iterable[Finding], natures: Natures) -> list[Finding]:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from simkit.analysis.caveats import about_access
 from simkit.analysis.escalation.table.risky_permission import risky_permission_table
 from simkit.analysis.findings.holders import Scope, holders
-from simkit.analysis.findings.survey import Survey
-from simkit.analysis.memo import SnapshotMemo
+from simkit.analysis.findings.survey import survey_of
 from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.objects import EVERYWHERE
 from simkit.analysis.rbac.subject import Members, text_of
@@ -24,20 +23,10 @@ if TYPE_CHECKING:
 REACH_COLUMNS = ("subject", "cluster_wide", "in_namespaces", "namespaces", "risky_permissions")
 
 
-_usual: SnapshotMemo[Mapping[str, tuple[Scope, ...]]] = SnapshotMemo()
-
-
 def _held(snapshot: Snapshot, include_defaults: bool, members: Members) -> Mapping[str, tuple[Scope, ...]]:
-    """The holders of each risky permission with their namespaces; computed once for both tables unless options are
-    given."""
-
-    def found(of: Snapshot) -> Mapping[str, tuple[Scope, ...]]:
-        survey = Survey(of, include_defaults=include_defaults, members=members)
-        return {
-            one.id: tuple(holders(survey, one, administrators=True)) for one in risky_permission_table().permissions
-        }
-
-    return found(snapshot) if include_defaults or members else _usual.of(snapshot, found)
+    """The holders of each risky permission with their namespaces."""
+    survey = survey_of(snapshot, members, include_defaults=include_defaults)
+    return {one.id: tuple(holders(survey, one, administrators=True)) for one in risky_permission_table().permissions}
 
 
 @about_access()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from simkit.analysis.access.resolve import limits
@@ -152,13 +153,17 @@ def _level_of_roles(
 
 def severity_of_role(survey: Survey, role: Key, namespace: str) -> Severity:
     """The severity of being given a role in a namespace (empty: everywhere): that of the worst that it permits."""
-    rules = survey.rules(role)
+    return _severity_of_rules(survey.rules(role), survey.snapshot.release, namespace)
+
+
+@lru_cache(maxsize=4096)
+def _severity_of_rules(rules: tuple[Rule, ...], release: str, namespace: str) -> Severity:
     if covers(rules, EVERYTHING[:1]):
         return primitives().primitive(EVERYTHING_ALLOWED).severities.at(namespace) or Severity.CRITICAL
     levels = [Severity.INFO]
     for permission in risky_permission_table().every:
         for risk in permission.grants:
-            needs = requirements_of_grant(risk, survey.snapshot.release)
+            needs = requirements_of_grant(risk, release)
             meeting = [[one for one in rules if _meets(one, need)] for need in needs]
             if all(meeting):
                 by_name = all(rule.resource_names for some in meeting for rule in some)

@@ -8,6 +8,7 @@ from functools import cache, cached_property
 from typing import Any, Final, NamedTuple
 
 from simkit.analysis.catalogue import catalogue_of
+from simkit.analysis.memo import SnapshotMemo
 from simkit.analysis.rbac.default_objects import unchanged_defaults
 from simkit.analysis.rbac.index import NO_MEMBERS, index_of, members_in
 from simkit.analysis.rbac.objects import NAMESPACES, SERVICE_ACCOUNTS, all_bindings
@@ -110,6 +111,22 @@ class Survey:
         if SERVICE_ACCOUNTS in self.snapshot.captured():
             there |= {namespace for namespace, _ in self.accounts}
         return frozenset(there)
+
+
+_surveys: SnapshotMemo[dict[Hashable, Survey]] = SnapshotMemo()
+
+
+def survey_of(
+    snapshot: Snapshot, members: Members = NO_MEMBERS, *, include_defaults: bool = False, managed: Iterable[str] = ()
+) -> Survey:
+    """The survey of a snapshot, made once: an audit, its causes, a plan and a report ask much of the same."""
+    names = tuple([managed] if isinstance(managed, str) else managed)
+    if members and members != members_in(snapshot, None):
+        return Survey(snapshot, include_defaults=include_defaults, members=members, managed=names)
+    known = _surveys.of(snapshot, lambda _: {})
+    if (include_defaults, names) not in known:
+        known[include_defaults, names] = Survey(snapshot, include_defaults=include_defaults, managed=names)
+    return known[include_defaults, names]
 
 
 def listed(subjects: Iterable[Subject | str], most: int = 4) -> str:

@@ -22,7 +22,7 @@ from simkit.analysis.escalation.find.path import Path
 from simkit.analysis.escalation.find.queries import count_paths, escalations
 from simkit.analysis.escalation.find.states import AttackState
 from simkit.analysis.findings.audit import count_findings
-from simkit.analysis.findings.survey import Survey
+from simkit.analysis.findings.survey import Survey, survey_of
 from simkit.analysis.least_privilege.change import Change
 from simkit.analysis.least_privilege.recorded_access import Use
 from simkit.analysis.memo import SnapshotMemo
@@ -62,10 +62,10 @@ class Round:
         self._closed: list[tuple[tuple[Change, ...], int]] = []
         self._best: _Tried | None = None
 
-    @cached_property
+    @property
     def survey(self) -> Survey:
         """The survey of the snapshot."""
-        return Survey(self.snapshot, members=self.question.members)
+        return survey_of(self.snapshot, self.question.members)
 
     @cached_property
     def candidates(self) -> Candidates:
