@@ -6,7 +6,6 @@ k8s.io/component-helpers/auth/rbac/validation/policy_comparator.go and pkg/regis
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import product
 from typing import Final
 
@@ -90,9 +89,9 @@ def compact_rules(rules: Iterable[Rule]) -> list[Rule]:
         if len(rule.api_groups) != 1 or len(rule.resources) != 1 or len(rule.resource_names) > 1 or rule.paths:
             others.append(rule)
             continue
-        place = replace(rule, verbs=())
+        place = rule._replace(verbs=())
         found = simple.get(place)
-        simple[place] = replace(rule, verbs=(*found.verbs, *rule.verbs)) if found else rule
+        simple[place] = rule._replace(verbs=(*found.verbs, *rule.verbs)) if found else rule
     return [*others, *simple.values()]
 
 

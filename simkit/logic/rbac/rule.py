@@ -5,8 +5,7 @@ PolicyRule in k8s.io/api/rbac/v1; pkg/apis/rbac/v1/evaluation_helpers.go, releas
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from simkit.meta.attributes import Attributes
 from simkit.meta.fielderror import quoted
@@ -16,8 +15,7 @@ ALL = "*"
 """The wildcard of verbs, groups, resources and paths."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """The verbs that a role allows on resources (of groups, perhaps of some names) or on paths."""
 
     verbs: tuple[str, ...] = ()
