@@ -33,6 +33,8 @@ _DENIALS: Final = {"GKE": "IAM deny policies", "AKS": "Azure deny assignments"}
 """What of a provider takes away what it grants."""
 _BOUNDARIES: Final = {"GKE": "principal access boundaries"}
 """What else may take it away, and is in no export."""
+CREDENTIALS: Final = "(credentials of the administrator)"
+"""The end of the name of a policy that lets somebody get these, with which no statement of the provider counts."""
 MOST_NAMED: Final = 5
 """The gaps of an export that a caveat names."""
 _DECIDED: Final = frozenset({"Node", "RBAC", "AlwaysAllow", "AlwaysDeny"})

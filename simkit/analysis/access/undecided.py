@@ -25,9 +25,8 @@ _KINDS: Final = frozenset(grant for grant, _, _ in GRANTS.values())
 _indexes: WeakKeyDictionary[AccessEntryBindings, AccessIndex] = WeakKeyDictionary()
 
 
-def _undecided(index: AccessIndex) -> AccessIndex | None:
-    """The index of the grants of which it is not known whether they count; None if there are none."""
-    view = None if index.entries is None else index.entries.undecided
+def _index(view: AccessEntryBindings | None) -> AccessIndex | None:
+    """The index of some grants of which it is not known whether they count; None if there are none."""
     if view is None:
         return None
     if view not in _indexes:
@@ -41,9 +40,9 @@ def why_unknown(index: AccessIndex, ask: Attributes, decision: Decision) -> str:
     if entries is None:
         return ""
     if not decision.allowed:
-        undecided = _undecided(index)
+        undecided = _index(entries.undecided_credentials if entries.denial(ask)[0] else entries.undecided)
         found = undecided.authorize(ask) if undecided is not None else None
-        if found is None or not found.allowed or entries.denial(ask)[0] is True:
+        if found is None or not found.allowed:
             return ""
         return f"not known whether this counts: {display_name(found.evidence[0].binding)}"
     by_provider = any(one.binding.resource in ACCESS_ENTRIES for one in decision.evidence)
@@ -68,7 +67,7 @@ def without_denied(
 
 def unknown_holders(index: AccessIndex, question: Question) -> Iterator[Caveat]:
     """What an answer about everybody leaves open: the grants of which it is not known whether they count."""
-    undecided = _undecided(index)
+    undecided = _index(None if index.entries is None else index.entries.undecided)
     if undecided is None:
         return
     found = {

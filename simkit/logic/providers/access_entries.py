@@ -24,7 +24,7 @@ from simkit.logic.rbac.ruleset import RuleSet
 from simkit.meta.attributes import Attributes
 from simkit.meta.names import GroupResource, Key
 from simkit.present.escaping import shell_command
-from simkit.seams.authorization import PRINCIPAL, AccessEntry, AccessPolicy, Denial, ProviderAccess
+from simkit.seams.authorization import CREDENTIALS, PRINCIPAL, AccessEntry, AccessPolicy, Denial, ProviderAccess
 from simkit.snapshot.cloud.output import EVERYTHING, TEMPLATE, matches
 
 _NONE: Final = GroupResource("", "")
@@ -102,16 +102,23 @@ class AccessEntryBindings:
     @cached_property
     def undecided(self) -> AccessEntryBindings | None:
         """The grants of which it is not known whether they count; None if there are none."""
-        if not self.access.undecided:
-            return None
-        rules = {
-            policy.name: self.access.rules.get(policy.name) or EVERYTHING
+        return self._view(self.access.undecided)
+
+    @cached_property
+    def undecided_credentials(self) -> AccessEntryBindings | None:
+        """Those of these grants that no denial takes away: whoever gets a credential uses it as somebody else."""
+        found = (
+            replace(entry, policies=tuple(one for one in entry.policies if one.name.endswith(CREDENTIALS)))
             for entry in self.access.undecided
-            for policy in entry.policies
-        }
-        return AccessEntryBindings(
-            replace(self.access, entries=self.access.undecided, rules=rules, undecided=(), denials=())
         )
+        return self._view(tuple(entry for entry in found if entry.policies))
+
+    def _view(self, entries: tuple[AccessEntry, ...]) -> AccessEntryBindings | None:
+        if not entries:
+            return None
+        names = dict.fromkeys(policy.name for entry in entries for policy in entry.policies)
+        rules = {name: self.access.rules.get(name) or EVERYTHING for name in names}
+        return AccessEntryBindings(replace(self.access, entries=entries, rules=rules, undecided=(), denials=()))
 
     def __contains__(self, user: str) -> bool:
         """True for the user that stands for a principal with an access entry."""

@@ -13,7 +13,7 @@ Kubernetes Service; "Understand scope for Azure RBAC"; datasets/providers.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any, Final, NamedTuple
@@ -21,17 +21,28 @@ from typing import Any, Final, NamedTuple
 from simkit.meta.identity import MASTERS, service_account_user
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, annotations_of, at, name_of, namespace_of
-from simkit.seams.authorization import AZURE, AccessEntry, AccessPolicy, ProviderAccess
+from simkit.seams.authorization import AZURE, CREDENTIALS, AccessEntry, AccessPolicy, Denial, Named, ProviderAccess
 from simkit.seams.snapshot import Snapshot
+from simkit.snapshot.cloud.aks_denials import (
+    EVERYBODY,
+    DenyAssignment,
+    Principal,
+    condition_of,
+    deny_assignment,
+    is_deny_assignment,
+    why_undecided,
+)
 from simkit.snapshot.cloud.aks_roles import Role, built_in_roles, permissions_of
 from simkit.snapshot.cloud.output import (
     EVERYTHING,
     FOLDER,
+    NOT_TOLD,
     Unexpected,
     custom_resources,
     groups_of_members,
     mappings,
     optional_text,
+    split,
     text,
     texts,
 )
@@ -64,6 +75,8 @@ az role assignment list --all --query "[?starts_with(scope, '$id/') && $teams].p
 }} | sort -u | while read -r team; do
   az ad group member list --group "$team" --output json > "{FOLDER}/$team.json"
 done
+az rest --method get --url "https://management.azure.com$id/providers/Microsoft.Authorization/denyAssignments\
+?api-version=2022-04-01" > {FOLDER}/deny-assignments.json
 az role definition list --scope "$id" --output json > {FOLDER}/roles.json
 az identity list --output json > {FOLDER}/identities.json
 {{ printf '[\\n]\\n'
@@ -74,22 +87,14 @@ done; }} > {FOLDER}/federated-credentials.json
 """The shell commands that write the export of an AKS cluster into a folder."""
 
 
-class _Principal(NamedTuple):
-    """The object id, type and name of a principal."""
-
-    principal: str
-    kind: str
-    name: str
-
-
 class _Assignment(NamedTuple):
-    """A role assignment: the principal, role, scope, and whether it has a condition."""
+    """A role assignment: the principal, role, scope, and its condition."""
 
-    who: _Principal
+    who: Principal
     role: str
     role_name: str
     scope: str
-    conditional: bool
+    condition: str
 
 
 @dataclass
@@ -106,8 +111,9 @@ class AksExport:
     """The client id and the object id of each managed identity, by its resource id in small letters."""
     trusted: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
     """The issuers and subjects that the federated credentials of an identity trust, by its resource id."""
-    members: dict[str, dict[_Principal, None]] = field(default_factory=dict)
+    members: dict[str, dict[Principal, None]] = field(default_factory=dict)
     """The members of groups, by the object id of the group."""
+    denials: dict[DenyAssignment, None] = field(default_factory=dict)
     broken: list[str] = field(default_factory=list)
 
     @property
@@ -124,6 +130,8 @@ class AksExport:
             self.cluster = value
         elif "roleDefinitionId" in value and "principalId" in value:
             self.assignments[_assignment(value)] = None
+        elif is_deny_assignment(value):
+            self.denials[deny_assignment(value)] = None
         elif "permissions" in value and ("roleName" in value or "assignableScopes" in value):
             self._take_role(value)
         elif "clientId" in value and "principalId" in value:
@@ -135,6 +143,8 @@ class AksExport:
         elif "issuer" in value and "subject" in value:
             identity = text(value, "id").lower().partition("/federatedidentitycredentials/")[0]
             self.trusted.setdefault(identity, []).append((text(value, "issuer"), text(value, "subject")))
+        elif set(output) == {"nextLink"}:
+            self.broken.append("a list has further pages")
         else:
             return False
         return True
@@ -169,16 +179,16 @@ def _assignment(value: Mapping[str, Any]) -> _Assignment:
         raise Unexpected(f"{principal!r} with {role!r} are not the ids of a principal and a role")
     kind, name = optional_text(value, "principalType"), optional_text(value, "principalName")
     told, scope = optional_text(value, "roleDefinitionName"), text(value, "scope").rstrip("/")
-    who = _Principal(principal, kind, name)
-    return _Assignment(who, role, told, scope, bool(optional_text(value, "condition")))
+    who = Principal(principal, kind, name)
+    return _Assignment(who, role, told, scope, condition_of(value))
 
 
-def _member(value: Mapping[str, Any]) -> _Principal:
+def _member(value: Mapping[str, Any]) -> Principal:
     """A member of a group, as Microsoft Graph describes it; the file of the group is named by its object id."""
     kind, principal = text(value, "@odata.type").removeprefix(_MEMBER), text(value, "id").lower()
     if not _ID.fullmatch(principal):
         raise Unexpected(f"{principal!r} is not the id of a principal")
-    return _Principal(principal, kind[:1].upper() + kind[1:], optional_text(value, "userPrincipalName"))
+    return Principal(principal, kind[:1].upper() + kind[1:], optional_text(value, "userPrincipalName"))
 
 
 class _Access:
@@ -198,17 +208,21 @@ class _Access:
         self._unknown: dict[tuple[str, str], None] = {}
         self._rules: dict[str, tuple[Object, ...]] = {}
         self._entries: dict[tuple[str, str], dict[AccessPolicy, None]] = {}
-        self._administrators: dict[tuple[str, str], None] = {}
+        self._administrators: dict[Named, tuple[str, ...]] = {}
+        """Those who get the credentials of an administrator, with the actions by which they do."""
         self._custom = custom_resources(snapshot)
 
     def found(self) -> ProviderAccess:
-        for assignment in sorted(self._export.assignments):
-            self._assign(assignment)
-        self._bind_administrators()
         groups = self._groups_of_members()
-        administer = {name for kind, name in self._administrators if kind == "Group"}
-        self._administrators |= {one: None for one, mine in groups.items() if not administer.isdisjoint(mine)}
-        entries = tuple(
+        self._denials = tuple(self._denied(groups))
+        for assignment in sorted(self._export.assignments):
+            self._assign(assignment, groups)
+        self._bind_administrators()
+        for one, mine in groups.items():
+            for (kind, name), actions in tuple(self._administrators.items()):
+                if kind == "Group" and name in mine:
+                    self._administer(one, f"group:{name}", "", "", actions, groups)
+        known, undecided = split(
             AccessEntry(
                 name,
                 name,
@@ -220,8 +234,75 @@ class _Access:
             for (kind, name), given in self._entries.items()
         )
         name = str(self._cluster.get("name") or "")
-        pod_roles = tuple(dict.fromkeys(self._pod_roles()))
-        return ProviderAccess("AKS", name, entries, tuple(self._missing), self._rules, tuple(self._unknown), pod_roles)
+        pod_roles, unknown = tuple(dict.fromkeys(self._pod_roles())), tuple(self._unknown)
+        denials = tuple(one for _, one in self._denials if one.rules)
+        return ProviderAccess(
+            "AKS",
+            name,
+            known,
+            tuple(self._missing),
+            self._rules,
+            unknown,
+            pod_roles,
+            undecided=undecided,
+            denials=denials,
+        )
+
+    def _denied(self, groups: Mapping[Named, Sequence[str]]) -> Iterator[tuple[DenyAssignment, Denial]]:
+        """The deny assignments that hold for the cluster or a part of it."""
+        for one in self._export.denials:
+            namespace, undecided = self._namespace(one.scope), why_undecided(one.condition)
+            elsewhere = namespace is None or (one.here_only and self._is_above(one.scope))
+            if namespace is None or elsewhere or undecided is None:
+                continue
+            rules = Role("", one.permissions).rules(self._snapshot.release, self._custom) if self._by_azure else ()
+            subjects, unread = self._named(one.principals, groups)
+            excepted, unread_exceptions = self._named(one.excluded, groups)
+            everybody = any(each.principal == EVERYBODY for each in one.principals)
+            places = (namespace,) if namespace else ()
+            words = f"the deny assignment {one.name!r} at {one.scope or '/'}"
+            yield (
+                one,
+                Denial(words, subjects, excepted, everybody, unread, unread_exceptions, rules, places, undecided),
+            )
+
+    def _named(
+        self, principals: Sequence[Principal], groups: Mapping[Named, Sequence[str]]
+    ) -> tuple[frozenset[Named], bool]:
+        """Those whom principals stand for in the cluster, and whether others are among them who are not known."""
+        names, unread = set[Named](), False
+        for one in principals:
+            if one.kind in _GROUPS:
+                names.add(("Group", one.principal))
+                names |= {member for member, mine in groups.items() if one.principal in mine}
+                unread = unread or one.principal not in self._export.members
+            elif one.principal != EVERYBODY:
+                names |= {("User", one.principal), ("User", f"{AZURE}{one.principal}")}
+                names |= {("User", each.name) for each in self._people if each.principal == one.principal}
+        return frozenset(names), unread
+
+    @property
+    def _people(self) -> Iterator[Principal]:
+        """The principals whose names outputs tell."""
+        yield from (one.who for one in self._export.assignments if one.who.name)
+        yield from (one for some in self._export.members.values() for one in some if one.name)
+
+    def _credentials_denied(
+        self, subject: Named, actions: Collection[str], groups: Mapping[Named, Sequence[str]]
+    ) -> tuple[bool | None, str]:
+        """Whether none of some actions is left to somebody, None if that is not known; and the denial."""
+        names = frozenset((subject, *(("Group", name) for name in groups.get(subject, ()))))
+        answer: tuple[bool | None, str] = True, ""
+        for action in actions:
+            found: tuple[bool | None, str] = False, ""
+            for one, denial in self._denials:
+                holds = denial.holds_for(names, some_member=subject[0] == "Group")
+                if holds is not False and found[0] is not True and Role("", one.permissions).may(action):
+                    found = (None if denial.undecided else holds), denial.name
+            if found[0] is False:
+                return found
+            answer = found if found[0] is None else answer
+        return answer
 
     def _gaps(self) -> Iterator[str]:
         export = self._export
@@ -244,29 +325,49 @@ class _Access:
         below = _BELOW.fullmatch(scope.lower().removeprefix(self._id)) if scope.lower().startswith(self._id) else None
         return below.group(1) if below else None
 
-    def _assign(self, one: _Assignment) -> None:
+    def _assign(self, one: _Assignment, groups: Mapping[Named, Sequence[str]]) -> None:
         namespace = self._namespace(one.scope)
         role = self._export.roles.get(one.role) or built_in_roles().get(one.role)
         if namespace is None or not (self._by_azure or self._admin_actions) or (role and not role.permissions):
             return
         name = (role.name if role else "") or one.role_name or one.role
         rules = role.rules(self._snapshot.release, self._custom) if role is not None and self._by_azure else ()
-        administers = role is not None and not namespace and any(map(role.may, self._admin_actions))
-        if role is not None and not (rules or administers):
+        actions = tuple(filter(role.may, self._admin_actions)) if role is not None and not namespace else ()
+        open_ = why_undecided(one.condition)
+        if open_ is None or (role is not None and not (rules or actions)):
             return
-        subject = self._subject(one.who)
-        if role is None or one.conditional:
-            told = one.who.name or one.who.principal
-            self._unknown[f"{name} (on a condition)" if one.conditional else name, told] = None
-        elif subject is not None:
-            given = self._entries.setdefault(subject, {})
-            if rules:
-                self._rules[name] = rules
-                given[AccessPolicy(name, (namespace,) if namespace else (), f"at {one.scope or '/'}")] = None
-            if administers:
-                self._administrators[subject] = None
+        undecided, subject = ", ".join(filter(None, ("" if role else NOT_TOLD, open_))), self._subject(one.who)
+        if subject is None:
+            if undecided:
+                self._unknown[name, one.who.principal] = None
+            return
+        given, place = self._entries.setdefault(subject, {}), f"at {one.scope or '/'}"
+        if rules:
+            self._rules[name] = rules
+        if rules or role is None:
+            given[AccessPolicy(name, (namespace,) if namespace else (), place, undecided)] = None
+        if actions:
+            self._administer(subject, name, place, undecided, actions, groups)
 
-    def _subject(self, one: _Principal) -> tuple[str, str] | None:
+    def _administer(
+        self,
+        subject: Named,
+        name: str,
+        place: str,
+        undecided: str,
+        actions: tuple[str, ...],
+        groups: Mapping[Named, Sequence[str]],
+    ) -> None:
+        """Make somebody an administrator who may get the credentials of one, if that is not denied."""
+        denied, by = self._credentials_denied(subject, actions, groups)
+        if denied is None or undecided:
+            why = undecided or f"unless {by} denies it"
+            policy = AccessPolicy(f"{name} {CREDENTIALS}", (), place, why)
+            self._entries.setdefault(subject, {})[policy] = None
+        elif not denied:
+            self._administrators[subject] = actions
+
+    def _subject(self, one: Principal) -> tuple[str, str] | None:
         """The kind and the name of a principal in the cluster; None if it is not known."""
         if one.kind in _GROUPS:
             return "Group", one.principal

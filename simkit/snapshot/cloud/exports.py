@@ -20,6 +20,8 @@ from simkit.snapshot.unpacking import DEFAULT_LIMITS, Limits
 COMMANDS: Final = {"eks": eks.COMMANDS, "gke": gke.COMMANDS, "aks": aks.COMMANDS}
 """The shell commands that write the export of a cluster into a folder, by provider."""
 _EXPORTS: Final[tuple[Callable[[], Export], ...]] = (eks.EksExport, gke.GkeExport, aks.AksExport)
+_PAGE: Final = frozenset(("value", "nextLink", "@odata.context"))
+"""The fields of a page of a list."""
 _HOW: Final = f"`simkit dump --cloud PROVIDER` ({', '.join(COMMANDS)}) prints the commands whose outputs are read"
 
 
@@ -85,12 +87,16 @@ def read_export(source: Source, report: Report, limits: Limits = DEFAULT_LIMITS)
 
 
 def _outputs(value: Any) -> Iterator[Any]:
-    """The outputs in a value: itself, or what is in a list and in the lists in it."""
+    """The outputs in a value: itself, or what is in a list, in the lists in it, and in pages of Azure's REST API."""
     left = [value]
     while left:
         one = left.pop()
         if isinstance(one, list):
             left.extend(reversed(one))
+        elif isinstance(one, Mapping) and isinstance(one.get("value"), list) and set(one) <= _PAGE:
+            left.extend(reversed(one["value"]))
+            if one.get("nextLink"):
+                left.append({"nextLink": one["nextLink"]})
         else:
             yield one
 

@@ -43,6 +43,22 @@ QUESTIONS = (
     ("list", "shop.example.com", "carts", ""),
 )
 CLUSTER_WIDE = ("namespaces",)
+DELEGATION = "(!(ActionMatches{'Microsoft.Authorization/roleAssignments/write'})) OR (@Request[x:y] StringEquals 'z')"
+CONDITIONS: dict[str | None, bool | None] = {
+    None: True,
+    "@Resource": None,
+    f"({DELEGATION}) AND ({DELEGATION.replace('/write', '/delete')})": True,
+    "(ActionMatches{'Microsoft.Storage/*'}) AND (@Resource[a:b] StringEquals 'c')": False,
+    f"(!(ActionMatches{{'{PREFIX}/*'}}) || @Resource[a:b] StringEquals 'c')": None,
+}
+"""Conditions, and whether they hold for requests to a cluster."""
+EVERYBODY = "00000000-0000-0000-0000-000000000000"
+DENIED = (
+    {"dataActions": [f"{PREFIX}/pods/*"], "notDataActions": [f"{PREFIX}/pods/read"]},
+    {"dataActions": [f"{PREFIX}/*"]},
+    {"dataActions": [f"{PREFIX}/secrets/read"], "actions": [f"{PREFIX}/listClusterAdminCredential/action"]},
+    {"actions": ["*/delete", f"{PREFIX}/accessProfiles/listCredential/action"]},
+)
 ACTIONS = {
     **dict.fromkeys(("get", "list", "watch"), "read"),
     **dict.fromkeys(("create", "patch", "update"), "write"),
@@ -93,31 +109,82 @@ def world(seed: int) -> list[Any]:
     outputs.append({"name": CUSTOM, "roleName": "own", "permissions": CUSTOM_PERMISSIONS})
     listed = [assignment("acdd72a7-3385-48ef-bd42-f606fba81ae7", 0, SUBSCRIPTION)]
     for _ in range(dice.randrange(5)):
-        condition = "@Resource" if dice.random() < 0.15 else None
+        condition = dice.choice(list(CONDITIONS)) if dice.random() < 0.4 else None
         listed.append(assignment(dice.choice(ROLES), dice.randrange(4), dice.choice(SCOPES), condition))
     outputs.append(listed)
+    denials = [_deny_assignment(dice, number) for number in range(dice.choice((0, 0, 1, 2)))]
+    outputs.append({"value": denials} if dice.random() < 0.5 else denials)
     dice.shuffle(outputs)
     return outputs
 
 
-def allowed(outputs: list[Any], number: int, asked: tuple[str, str, str, str], namespace: str) -> bool:
-    """Whether a principal certainly may do something, by itself or with a credential that it may have."""
+def _deny_assignment(dice: random.Random, number: int) -> dict[str, Any]:
+    """A deny assignment as the REST API lists it."""
+    people = [{"id": object_id(one), "type": PEOPLE[one][0]} for one in range(len(PEOPLE))]
+    everybody = {"id": EVERYBODY, "type": "SystemDefined"}
+    properties = {
+        "denyAssignmentName": f"d{number}",
+        "permissions": dice.sample(DENIED, 1),
+        "scope": dice.choice(SCOPES),
+        "doNotApplyToChildScopes": dice.random() < 0.2,
+        "principals": [everybody] if dice.random() < 0.4 else dice.sample(people, 1),
+        "excludePrincipals": dice.sample(people, 1) if dice.random() < 0.4 else [],
+        "condition": dice.choice(list(CONDITIONS)) if dice.random() < 0.3 else None,
+    }
+    return {"name": f"d{number}", "type": "Microsoft.Authorization/denyAssignments", "properties": properties}
+
+
+def answer(outputs: list[Any], number: int, asked: tuple[str, str, str, str], namespace: str) -> str:
+    """Whether a principal may do something, by itself or with a credential that it may get: yes, no or unknown."""
     (shown,) = (one for one in outputs if isinstance(one, dict) and "nodeResourceGroup" in one)
-    (listed,) = (one for one in outputs if isinstance(one, list))
-    for one in listed:
-        if one["principalId"] != object_id(number) or one["condition"]:
-            continue
-        blocks = CUSTOM_PERMISSIONS if one["roleDefinitionId"].endswith(CUSTOM) else _table(one["roleDefinitionId"])
-        within = one["scope"] in (SUBSCRIPTION, GROUP, CLUSTER)
-        here = within or (bool(namespace) and one["scope"] == f"{CLUSTER}/namespaces/{namespace}")
-        by_azure = here and shown["aadProfile"]["enableAzureRbac"]
-        if by_azure and any(_covers(block, "dataActions", "notDataActions", data_action(asked)) for block in blocks):
-            return True
-        credential = f"{PREFIX}/listClusterAdminCredential/action"
-        by_credential = within and not shown["disableLocalAccounts"]
-        if by_credential and any(_covers(block, "actions", "notActions", credential) for block in blocks):
-            return True
-    return False
+    ways = []
+    if shown["aadProfile"]["enableAzureRbac"]:
+        ways.append(_way(outputs, number, "dataActions", "notDataActions", data_action(asked), namespace))
+    if not shown["disableLocalAccounts"]:
+        credentials = ("listClusterAdminCredential/action", "accessProfiles/listCredential/action")
+        ways += [_way(outputs, number, "actions", "notActions", f"{PREFIX}/{action}", "") for action in credentials]
+    return "yes" if True in ways else "unknown" if None in ways else "no"
+
+
+def _way(outputs: list[Any], number: int, some: str, without: str, action: str, namespace: str) -> bool | None:
+    """Whether a principal has an action, None if that is not known: it is granted, and not denied."""
+    lists = [one for one in outputs if isinstance(one, list)] + [one["value"] for one in outputs if "value" in one]
+    given: list[bool | None] = [False]
+    taken: list[bool | None] = [False]
+    for one in (statement for listed in lists for statement in listed):
+        if "principalId" in one:
+            blocks = CUSTOM_PERMISSIONS if one["roleDefinitionId"].endswith(CUSTOM) else _table(one["roleDefinitionId"])
+            mine = one["principalId"] == object_id(number) and _within(one["scope"], namespace)
+            if mine and any(_covers(block, some, without, action) for block in blocks):
+                given.append(CONDITIONS[one["condition"]])
+        else:
+            what = one["properties"]
+            above = what["scope"] in (SUBSCRIPTION, GROUP) and what["doNotApplyToChildScopes"]
+            covered = any(_covers(block, some, without, action) for block in what["permissions"])
+            if covered and not above and _within(what["scope"], namespace):
+                taken.append(_denied(what, number))
+    if True in taken or not any(one is not False for one in given):
+        return False
+    return True if True in given and None not in taken else None
+
+
+def _within(scope: str, namespace: str) -> bool:
+    here = bool(namespace) and scope == f"{CLUSTER}/namespaces/{namespace}"
+    return scope in (SUBSCRIPTION, GROUP, CLUSTER) or here
+
+
+def _denied(what: dict[str, Any], number: int) -> bool | None:
+    """Whether a deny assignment is about a principal; a group stands for some member, who may be left out of it."""
+    named = {one["id"] for one in what["principals"]}
+    excluded = {one["id"] for one in what["excludePrincipals"]}
+    is_group = PEOPLE[number][0] == "Group"
+    group = next(object_id(one) for one in range(len(PEOPLE)) if PEOPLE[one][0] == "Group")
+    if named.isdisjoint((EVERYBODY, object_id(number))):
+        return None if group in named and not is_group else False
+    if object_id(number) in excluded or CONDITIONS[what["condition"]] is False:
+        return False
+    unknown = group in excluded or (is_group and excluded)
+    return None if unknown else CONDITIONS[what["condition"]]
 
 
 def data_action(asked: tuple[str, str, str, str]) -> str:
