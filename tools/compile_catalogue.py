@@ -187,9 +187,11 @@ def field_row(row: Facts, proto: str, *, required: bool, written: bool, left_out
 
 
 def typed(row: Facts, name: str | None) -> Facts:
-    """The row with the name of its string type, which in a list or map is that of the elements."""
+    """The row with the name of its string type: that of the elements of a list or map, unless it begins with ``=``."""
     if name is None:
         return row
+    if name.startswith("="):
+        return {**row, "goType": name[1:]}
     part = next((each for each in ("items", "values") if each in row), None)
     return {**row, part: {**row[part], "goType": name}} if part else {**row, "goType": name}
 

@@ -44,7 +44,7 @@ class DecodePass:
     ``path`` is where the pass stands: field names, ``MapKey`` and list indexes. ``problems`` are unknown and repeated
     fields in document order; ``error`` is the first value of a wrong type (the pass goes on behind it, because a
     string that cannot be read counts more). ``within`` is the field whose own reader makes the pass: errors of types
-    name that field alone. ``told`` gives the names of a path as errors have them.
+    name that field alone, or with ``told`` the path in it too. ``told`` gives the names of a path as errors have them.
     """
 
     __slots__ = ("error", "path", "problems", "told", "within")
@@ -79,8 +79,15 @@ class DecodePass:
     def mismatch(self, place: GoField, item: Any, type: str = "") -> str:
         """The message for a value of a wrong type."""
         wanted = type or place.type
-        where = self.within or self.named(place)
+        where = self.where(place)
         return f"json: cannot unmarshal {json_kind(item, wanted)} into Go struct field {where} of type {wanted}"
+
+    def where(self, place: GoField) -> str:
+        """A field as errors name it, behind the field whose own reader makes the pass."""
+        named = self.named(place)
+        if not self.within:
+            return named
+        return self.within if self.told is iter else f"{self.within}.{named.partition('.')[2]}"
 
     def named(self, place: GoField) -> str:
         """A field as errors name it: its struct and its path."""

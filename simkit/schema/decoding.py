@@ -62,7 +62,8 @@ def decode(
     if not schema.name:
         return Decoded(*prune(behaviour, value, schema))
     read = struct(schema)
-    reading = ConversionPass() if converted else DecodePass(told=partial(_told, behaviour, schema))
+    told = partial(with_embedded, schema) if behaviour.applies("embedded-structs-in-paths") else iter
+    reading = ConversionPass() if converted else DecodePass(told=told)
     result = read(value if isinstance(value, dict) else dict(value), reading)
     if reading.error is not None:
         raise DecodeError(reading.error)
@@ -71,11 +72,6 @@ def decode(
         prefix = "".join(f"{name}." for name in under)
         problems = [text.replace('"', f'"{prefix}', 1) for text in problems]
     return Decoded(result, sorted(problems) if converted else problems)
-
-
-def _told(behaviour: ServedBehaviour, schema: Schema, fields: Sequence[str]) -> Iterable[str]:
-    """The names of a path in an error."""
-    return with_embedded(schema, fields) if behaviour.applies("embedded-structs-in-paths") else fields
 
 
 def normalise(behaviour: ServedBehaviour, value: Any, schema: Schema) -> Draft:

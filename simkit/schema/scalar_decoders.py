@@ -162,7 +162,7 @@ def _inside(decode: _Decode, place: GoField) -> _Decode:
     """The decoder of a schema inside such a type."""
 
     def read(item: Any, reading: DecodePass) -> dict[str, Any]:
-        within = DecodePass(reading.within or reading.named(place))
+        within = DecodePass(reading.where(place), reading.told)
         made = decode(item, within)
         reading.error = reading.error or within.error
         return made
@@ -176,7 +176,7 @@ def _each(items: list[Any], kind: type, wanted: str, place: GoField, reading: De
         if isinstance(item, kind):
             yield item
         elif item is not None and reading.error is None:
-            reading.error = DecodePass(reading.within or reading.named(place)).mismatch(place, item, wanted)
+            reading.error = reading.mismatch(place, item, wanted)
 
 
 def _schema_or_list(schema: _Decode, place: GoField) -> Decoder:
