@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
+from dataclasses import replace
+from functools import cached_property
 from operator import attrgetter
 from typing import Final
 
@@ -13,7 +15,8 @@ from simkit.meta.names import GroupResource, Key, Revision
 from simkit.meta.objects import Object
 from simkit.schema.catalogue import Catalogue
 from simkit.seams import Compacted, ListWatcher
-from simkit.seams.authorization import Authorization, stated
+from simkit.seams.authorization import OPENSHIFT, Authorization, stated
+from simkit.snapshot.openshift import access_of
 
 _KEY: Final = attrgetter("key")
 
@@ -38,7 +41,13 @@ class StoreSnapshot:
         self.revision: Revision = store.revision
         self._captured = captured
         self._earlier = earlier
-        self.authorization = authorization or stated(("RBAC",))
+        self._authorization = authorization or stated(("RBAC",))
+
+    @cached_property
+    def authorization(self) -> Authorization:
+        """The authorizers; on OpenShift with the users and groups that are stored now."""
+        found = self._authorization
+        return replace(found, access=access_of(self)) if found.provider == OPENSHIFT else found
 
     @property
     def earlier(self) -> StoreSnapshot | None:
@@ -70,7 +79,7 @@ class StoreSnapshot:
         It starts from this one's own start as long as that is kept: nothing was derived from this one then.
         """
         start = self if self._earlier is None else self._earlier
-        return StoreSnapshot(store, catalogue, self._captured, start, authorization=self.authorization)
+        return StoreSnapshot(store, catalogue, self._captured, start, authorization=self._authorization)
 
     @property
     def release(self) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Final
 
 from simkit.meta.domain import SYSTEM_NAMESPACE
-from simkit.meta.names import GroupResource
+from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import name_of
 from simkit.seams.authorization import OPENSHIFT, AccessEntry, ProviderAccess
 from simkit.seams.snapshot import Snapshot
@@ -21,10 +21,16 @@ GROUPS: Final = GroupResource("user.openshift.io", "groups")
 OAUTH: Final = "system:authenticated:oauth"
 """The group of everybody who has logged in."""
 _SECRETS: Final = GroupResource("", "secrets")
+_PEOPLE: Final = frozenset((USERS, GROUPS))
 _FIRST_ADMINISTRATOR: Final = AccessEntry(
     "kube:admin", "kube:admin", (OAUTH, "system:cluster-admins"), (), "kube:admin"
 )
 """The user whose password the installer keeps in the secret ``kubeadmin``, until somebody deletes it."""
+
+
+def names_people(key: Key) -> bool:
+    """True for the objects from which the users and their groups are read."""
+    return key.resource in _PEOPLE or key == Key(_SECRETS, SYSTEM_NAMESPACE, "kubeadmin")
 
 
 def access_of(snapshot: Snapshot) -> ProviderAccess:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Collection, Iterable
+from dataclasses import replace
+from functools import cached_property
 from heapq import merge
 from typing import Final
 
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, name_of, namespace_of
-from simkit.seams.authorization import Authorization
+from simkit.seams.authorization import OPENSHIFT, Authorization
 from simkit.seams.snapshot import Snapshot
 from simkit.snapshot.memory import MemorySnapshot
+from simkit.snapshot.openshift import access_of, names_people
 from simkit.snapshot.resources import ResourceIndex, index_of
 
 FEW: Final = 64
@@ -52,6 +55,7 @@ class OverlaySnapshot:
         self._hidden: dict[GroupResource, set[tuple[str, str]]] = {}
         gone = [Key(self._index.stored(key.resource), key.namespace, key.name) for key in remove]
         self._covered = frozenset((*gone, *(key for key, _ in self._put.items())))
+        self._names_people: bool = getattr(base, "_names_people", False) or any(map(names_people, self._covered))
         for key in self._covered:
             for view in self._index.views(key.resource):
                 self._hidden.setdefault(view, set()).add((key.namespace, key.name))
@@ -60,9 +64,12 @@ class OverlaySnapshot:
     def release(self) -> str:
         return self._release
 
-    @property
+    @cached_property
     def authorization(self) -> Authorization:
-        return self._lowest.authorization
+        found = self._lowest.authorization
+        if found.provider == OPENSHIFT and self._names_people:
+            return replace(found, access=access_of(self))
+        return found
 
     @property
     def behaviour(self) -> ServedBehaviour:

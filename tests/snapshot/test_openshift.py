@@ -6,6 +6,10 @@ import random
 from typing import Any
 
 import simkit
+from simkit.analysis.access.can import can
+from simkit.meta.names import Key
+from simkit.snapshot.openshift import GROUPS
+from simkit.snapshot.overlay import OverlaySnapshot
 from tests.engine.admission.test_security_context_constraints import DEFINITION
 
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "labels": {"node.openshift.io/os_id": "rhcos"}}}
@@ -99,3 +103,35 @@ def test_lists_of_constraints_count_for_admission_and_for_no_authorizer() -> Non
         rows = cluster.permissions(who).to_dict("records")
         assert [row["resource_names"] for row in rows if row["verbs"] == ("use",)] == [("anyuid",)]
     assert str(cluster.can("user:cy", **asked, name="anyuid")).startswith("no  user:cy")
+
+
+def test_a_change_of_a_group_counts_for_what_is_laid_over() -> None:
+    """A snapshot with another object of a group has its members, and keeps those of the one underneath."""
+    before = simkit.load([NODE, group("devs", ["ann"]), *bound("devs")], captured=["*"]).snapshot()
+    after = OverlaySnapshot(before, [group("devs", ["bob"])])
+    gone = OverlaySnapshot(after, remove=[Key(GROUPS, "", "devs")])
+    told = [[bool(can(one, f"user:{who}", "get", "pods")) for who in ("ann", "bob")] for one in (before, after, gone)]
+    assert told == [[True, False], [False, True], [False, False]]
+
+
+def test_a_change_of_a_group_on_a_fork_counts() -> None:
+    """What-if analyses heed who is put into a group."""
+    kind = {"plural": "groups", "kind": "Group"}
+    version = {"name": "v1", "served": True, "storage": True}
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    definition = {
+        **DEFINITION,
+        "metadata": {"name": "groups.user.openshift.io"},
+        "spec": {
+            "group": "user.openshift.io",
+            "scope": "Cluster",
+            "names": kind,
+            "versions": [{**version, "schema": schema}],
+        },
+    }
+    objects = [NODE, definition, user("bob"), group("devs", ["ann"]), *bound("devs")]
+    cluster = simkit.load(objects, captured=["*"])
+    with cluster.what_if() as trial:
+        trial.apply(group("devs", ["bob"]))
+    assert [bool(one.can("user:bob", "get", "pods")) for one in (cluster, trial)] == [False, True]
+    assert not trial.can("user:ann", "get", "pods")

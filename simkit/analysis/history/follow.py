@@ -44,6 +44,7 @@ FOLLOWED: Final = frozenset(
         *("pods", "nodes", "deployments", "replicasets", "statefulsets", "daemonsets", "jobs", "cronjobs"),
         *("certificatesigningrequests", "validatingadmissionpolicies", "validatingadmissionpolicybindings"),
         *("customresourcedefinitions", "replicationcontrollers", "persistentvolumes"),
+        *("users", "groups", "securitycontextconstraints"),
     )
 )
 """The resources whose objects decide who can do what, and how somebody could get more."""

@@ -15,6 +15,7 @@ from simkit.snapshot.memory import MemorySnapshot
 from simkit.snapshot.overlay import OverlaySnapshot
 from tests.analysis.escalation.scenes import fenced, pod
 from tests.analysis.worlds import account, binding, namespace, role, rule
+from tests.engine.admission.test_security_context_constraints import DEFINITION, LAX, constraint
 
 pytestmark = pytest.mark.slow
 
@@ -33,6 +34,7 @@ RULES = (
     rule("update,patch", "deployments,cronjobs", groups="apps,batch"),
     rule("get,create,list", "secrets", names="token-0,token-1"),
     rule("create,patch", "nodes,nodes/proxy,persistentvolumes,configmaps"),
+    rule("use", "securitycontextconstraints", groups="security.openshift.io", names="lax"),
     rule("*", "*", groups="*"),
 )
 SUBJECTS = ("user:ann", "sa:dev/app", "sa:ops/app", "sa:gone/app", "group:devs", "group:system:authenticated")
@@ -49,12 +51,29 @@ def bindings(draw: st.DrawFn, number: int) -> dict[str, Any]:
     return binding(f"b{number}", f"r{draw(st.integers(0, 3))}", *subjects, namespace=PLACES[number % 3])
 
 
+CONSTRAINTS = {
+    "restricted": constraint("restricted", groups=["system:authenticated"], runAsUser={"type": "MustRunAsRange"}),
+    "lax": {**LAX, "metadata": {"name": "lax"}, "users": ["system:serviceaccount:dev:app"], "groups": ["devs"]},
+}
+RANGED = {"openshift.io/sa.scc.uid-range": "1000/10"}
+
+
+@st.composite
+def of_openshift(draw: st.DrawFn) -> list[Mapping[str, Any]]:
+    """A cluster with constraints, one of which some may use for pods that lead to nodes."""
+    mark = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "labels": {"node.openshift.io/os_id": "x"}}}
+    lax = {**CONSTRAINTS["lax"], **draw(st.sampled_from(({}, {"users": ["ann"]}, {"users": [], "groups": []})))}
+    group = {"apiVersion": "user.openshift.io/v1", "kind": "Group", "metadata": {"name": "devs"}, "users": ["ann"]}
+    return [mark, DEFINITION, CONSTRAINTS["restricted"], lax, group]
+
+
 @st.composite
 def clusters(draw: st.DrawFn) -> list[Mapping[str, Any]]:
     """Roles and bindings of which some are missing, two namespaces of three, and a pod."""
     objects: list[Mapping[str, Any]] = [namespace("dev"), fenced("ops"), account("dev", "app"), account("ops", "app")]
     objects += [pod("ops", "app-0", "app"), role("cluster-admin", rule("*", "*", groups="*"))]
     objects += [roles(draw, number) for number in range(draw(st.integers(1, 4)))]
+    objects += draw(of_openshift()) if draw(st.booleans()) else []
     return [*objects, *(bindings(draw, number) for number in range(draw(st.integers(1, 6))))]
 
 
@@ -66,7 +85,8 @@ def changes(draw: st.DrawFn) -> list[Mapping[str, Any]]:
         kind = draw(st.sampled_from((roles, bindings, bindings)))
         made.append(kind(draw, draw(st.integers(0, 5))))
     if draw(st.booleans()):
-        made.append(draw(st.sampled_from((fenced("dev"), namespace("ops")))))
+        ranged = {**namespace("dev"), "metadata": {"name": "dev", "annotations": RANGED}}
+        made.append(draw(st.sampled_from((fenced("dev"), namespace("ops"), ranged))))
     return [*made, *draw(st.lists(others(), max_size=2))]
 
 

@@ -76,7 +76,8 @@ class EscalationGraph:
         The edges of a state are kept where nothing has changed that they were worked out from. All is worked out anew
         after a change of what decides what is served and admitted, such as a definition of custom resources.
         """
-        graph = EscalationGraph(snapshot, self.members)
+        own = self.members == members_in(self.snapshot, None)
+        graph = EscalationGraph(snapshot, members_in(snapshot, None) if own else self.members)
         if self.facts.may_follow(changed):
             graph._earlier = self, changed
         return graph

@@ -113,9 +113,9 @@ class PodConstraints:
 
     def _fitting(self, namespace: str, pod: Object) -> tuple[Object, ...]:
         """The constraints that admit a pod; one that cannot be read may be among them."""
+        place = self._facts.get(NAMESPACES, namespace) or {}  # noted each time: its ranges may change
         known = self._admitting.get((namespace, id(pod)))
         if known is None:
-            place = self._facts.get(NAMESPACES, namespace) or {}
             known = tuple(one for one in self.every if not is_readable(one) or not held(one, place, pod).errors)
             self._admitting[namespace, id(pod)] = known
         return known
