@@ -41,13 +41,11 @@ def read_manifests(paths: Sequence[str], *, release: str, namespace: str) -> Dum
     SimkitError
         For what cannot be read or rendered.
     """
-    from simkit.snapshot.load import load
+    from simkit.snapshot.manifests import placed_manifests
 
     sources = [one for path in paths for one in _sources(path, release)]
     sources += [one for path in _named_folders(sources, paths, release) for one in _sources(path, release)]
-    dump = load(sources, release=release, secrets=True, namespace=namespace, positions=True)
-    if dump.lost:
-        raise SimkitError("; ".join(problem.as_refusal() for problem in dump.lost))
+    dump = placed_manifests(sources, release, namespace=namespace)
     made = {one.file for one in sources if isinstance(one, Piece)}
     return _placed(dump, lambda file, line: (file, None if file in made else line))
 

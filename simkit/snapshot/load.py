@@ -35,6 +35,7 @@ def load(
     namespace: str = DEFAULT_NAMESPACE,
     limits: Limits = DEFAULT_LIMITS,
     positions: bool = False,
+    mistyped: bool = False,
     authorization_mode: Iterable[str] = (),
 ) -> Dump:
     """The objects of a dump, with a report of its problems.
@@ -63,6 +64,9 @@ def load(
         What compressed files and archives may unpack to.
     positions
         Whether ``origins`` tells the lines of the items of JSON lists too, which takes a second look at the text.
+    mistyped
+        Whether to keep objects with fields of wrong types, which no server stores: for manifests, which a server then
+        refuses with its own words.
     authorization_mode
         The authorizers of the server in order; by default those of the static pod of kube-apiserver in the dump.
 
@@ -98,7 +102,7 @@ def load(
         found = _found(source, flattener, report, limits, release or BASE, positions=positions)
         read_as = release or flattener.server_release or BASE
         index = ResourceIndex.of((each.value for each in found if isinstance(each.value, dict)), read_as)
-        collector = ObjectCollector(index, report, secrets=secrets, namespace=namespace)
+        collector = ObjectCollector(index, report, secrets=secrets, namespace=namespace, mistyped=mistyped)
         for each in found:
             collector.take(typed(each, index))
         collector.finish(release_is_told=bool(flattener.server_release))

@@ -27,9 +27,16 @@ class ObjectCollector:
     """Collects objects by key. Call ``take`` for each, then ``finish`` for problems that concern many."""
 
     def __init__(
-        self, index: ResourceIndex, report: Report, *, secrets: bool, namespace: str = DEFAULT_NAMESPACE
+        self,
+        index: ResourceIndex,
+        report: Report,
+        *,
+        secrets: bool,
+        namespace: str = DEFAULT_NAMESPACE,
+        mistyped: bool = False,
     ) -> None:
         self._index, self._report, self._secrets, self._namespace = index, report, secrets, namespace
+        self._mistyped = mistyped
         self.keyed: dict[Key, Object] = {}
         self.origins: dict[Key, tuple[str, int | None]] = {}
         self.withheld = 0
@@ -63,7 +70,7 @@ class ObjectCollector:
             return
         if not mapping.version_served:
             self._remember_version(mapping, api_version, kind, found)
-        wrong = first_mismatch(obj, self._index.release)
+        wrong = None if self._mistyped else first_mismatch(obj, self._index.release)
         if wrong is not None:
             what = f"{kind} {meta['name']}: {wrong}"
             self._report.add(found.file, found.line, what, "it was left out, as kube-apiserver refuses it")

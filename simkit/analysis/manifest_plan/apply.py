@@ -22,6 +22,7 @@ from simkit.schema.catalogue import Catalogue
 from simkit.schema.resources import Resource
 from simkit.seams.snapshot import Sandbox, Snapshot
 from simkit.snapshot.dump import Dump
+from simkit.snapshot.field_types import first_mismatch
 
 _APPLY: Final = "application/apply-patch+yaml"
 _STRATEGIC: Final = "application/strategic-merge-patch+json"
@@ -124,9 +125,11 @@ class ManifestWriter:
             return changed("refused", kind.lower(), obj, message=message)
         placed = self._placed(obj, found)
         try:
-            return self._written(found, placed)
+            done = self._written(found, placed)
         except NotExecutable as why:
             return changed("not tried", _word(found), placed, message=why.reason)
+        wrong = first_mismatch(placed, self._fork.snapshot().release) if done.action == "refused" else None
+        return done if wrong is None else replace(done, message=f"{done.message}\n{wrong}")
 
     def _may_be_custom(self, group: str) -> bool:
         """True for a group that a definition may serve which was not captured."""
@@ -137,9 +140,9 @@ class ManifestWriter:
     def _placed(self, obj: Object, resource: Resource) -> Object:
         """The object in its namespace, without what a server wrote into it when it was read from a cluster."""
         kept = {name: value for name, value in metadata(obj).items() if name not in _OF_THE_SERVER}
-        annotations = {key: text for key, text in (kept.get("annotations") or {}).items() if key != LAST_APPLIED}
-        if "annotations" in kept:
-            kept["annotations"] = annotations
+        annotations = kept.get("annotations")
+        if isinstance(annotations, dict):
+            kept["annotations"] = {key: text for key, text in annotations.items() if key != LAST_APPLIED}
         if resource.namespaced:
             kept["namespace"] = kept.get("namespace") or self._namespace
         else:

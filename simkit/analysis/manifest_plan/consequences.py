@@ -13,14 +13,15 @@ from simkit.analysis.escalation.find.path_comparison import paths_of_both
 from simkit.analysis.escalation.table.severity import Severity
 from simkit.analysis.manifest_plan.result import PlanRow
 from simkit.analysis.operations.observation import NODES, PODS, Observation, OperationSandbox, RehearsalCluster
-from simkit.analysis.rbac.index import members_in
-from simkit.analysis.rbac.objects import RBAC, display_name
-from simkit.analysis.rbac.subject import Members
+from simkit.analysis.rbac.default_objects import settled_defaults
+from simkit.analysis.rbac.index import index_of, members_in
+from simkit.analysis.rbac.objects import RBAC, SERVICE_ACCOUNTS, display_name
+from simkit.analysis.rbac.subject import Members, normalize_subject
 from simkit.analysis.rendering import counted, first_of
 from simkit.analysis.upgrade.behaviour.places import pod_templates
 from simkit.logic.podsecurity.evaluate import POD_TEMPLATES, violations
 from simkit.logic.podsecurity.policy import LevelVersion
-from simkit.logic.rbac.binding import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS
+from simkit.logic.rbac.binding import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, SERVICE_ACCOUNT
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import api_group
 from simkit.meta.labels import of_object
@@ -52,6 +53,31 @@ def access_rows(before: Snapshot, after: Snapshot, places: Places) -> Iterator[P
         detail = "\n".join([*map(_told, parts[:_SHOWN]), *_rest(parts[_SHOWN:]), *through])
         file, line = _place_of(bindings, places)
         yield PlanRow("access", change, _severity(change, parts), f"{subject} {where}", detail, file, line)
+
+
+def missing_rows(before: Snapshot, after: Snapshot, places: Places) -> Iterator[PlanRow]:
+    """The roles and service accounts that bindings name, and that do not exist, where that is new."""
+    if not knows_access(before):
+        return
+    known = set(_missing(before))
+    for binding, key in sorted(set(_missing(after)) - known):
+        titles = display_name(binding), display_name(key)
+        what = titles[1] if key.resource in RBAC else f"ServiceAccount {key.namespace}/{key.name}"
+        detail = f"{what} does not exist, so the binding grants nothing until somebody creates it"
+        yield PlanRow("access", "missing", Severity.MEDIUM, titles[0], detail, *_place_of(titles, places))
+
+
+def _missing(snapshot: Snapshot) -> Iterator[tuple[Key, Key]]:
+    """Bindings, each with a role or a service account that it names and that does not exist."""
+    index, defaults = index_of(snapshot), settled_defaults(snapshot.release)
+    for binding in index.bindings():
+        if index.rules(binding.role) is None and binding.role not in defaults:
+            yield binding.key, binding.role
+        for subject in map(normalize_subject, binding.subjects):
+            if subject.kind == SERVICE_ACCOUNT and SERVICE_ACCOUNTS in snapshot.captured():
+                key = Key(SERVICE_ACCOUNTS, subject.namespace, subject.name)
+                if snapshot.get(key.resource, key.name, key.namespace) is None:
+                    yield binding.key, key
 
 
 def _told(part: AccessChange) -> str:

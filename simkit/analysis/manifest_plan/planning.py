@@ -20,6 +20,7 @@ from simkit.analysis.manifest_plan.consequences import (
     images_of,
     is_watched,
     knows_access,
+    missing_rows,
     nodes_of,
     outlook,
     path_rows,
@@ -39,7 +40,6 @@ from simkit.analysis.operations.observation import OperationSandbox, RehearsalCl
 from simkit.analysis.rbac.subject import Members
 from simkit.analysis.rendering import counted
 from simkit.meta.domain import DEFAULT_NAMESPACE
-from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity, administrator
 from simkit.meta.names import Key
 from simkit.meta.objects import Object
@@ -49,7 +49,7 @@ from simkit.seams.caveats import UNEVALUATED, assumed_answers, name_of_uncalled
 from simkit.seams.snapshot import Sandbox, Snapshot
 from simkit.snapshot.dump import Dump
 from simkit.snapshot.filenames import KUSTOMIZATION
-from simkit.snapshot.load import load
+from simkit.snapshot.manifests import placed_manifests
 from simkit.snapshot.sources import Source
 
 _SEVERITIES: Final = {
@@ -142,11 +142,7 @@ def plan(
 def _read(source: Source | Dump, sandbox: Sandbox, namespace: str) -> Dump:
     if isinstance(source, Dump):
         return source
-    release = sandbox.snapshot().release
-    dump = load(source, release=release, secrets=True, namespace=namespace, positions=True)
-    if dump.lost:
-        raise SimkitError("; ".join(problem.as_refusal() for problem in dump.lost))
-    return dump
+    return placed_manifests(source, sandbox.snapshot().release, namespace=namespace)
 
 
 class _Planner:
@@ -240,6 +236,7 @@ class _Planner:
                 "Access and escalation paths were not judged, since no roles and bindings were captured."
             )
         yield from access_rows(old, new, bound)
+        yield from missing_rows(old, new, places)
         yield from path_rows(self._before, after, bound, self._members)
         yield from expectation_rows(self._before, after, expectations)
         yield from self._pod_rows(touched, wanted, configured, places)

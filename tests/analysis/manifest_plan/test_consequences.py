@@ -106,6 +106,18 @@ def test_a_budget_without_room(cluster: Cluster) -> None:
     assert lines(found, "budgets") == [("blocks", "PodDisruptionBudget shop/b")]
 
 
+def test_what_bindings_name_and_is_missing(cluster: Cluster) -> None:
+    """A role or a service account that does not exist, also since the change deletes it; what was missing is no news."""
+    writers = role("writers", rule("update", "pods"))
+    cluster.apply([writers, binding("old", "gone", "user:ann"), binding("used", "writers", "user:ann")])
+    made = binding("typo", "edti", "sa:shop/absent", namespace="shop")
+    rows = [row for row in plan(cluster, [made]).of("access") if row.change == "missing"]
+    assert {(row.what, row.file) for row in rows} == {("RoleBinding shop/typo", "the given object")}
+    assert {row.detail.partition(" does")[0] for row in rows} == {"ClusterRole edti", "ServiceAccount shop/absent"}
+    (row,) = [row for row in plan(cluster, [], configured=[writers]).of("access") if row.change == "missing"]
+    assert row.what == "ClusterRoleBinding used"
+
+
 def test_access_and_paths(cluster: Cluster) -> None:
     """A binding that makes somebody an administrator: the access, and the path, executed, with its line."""
     found = plan(cluster, [binding("all", "cluster-admin", "user:eve")])

@@ -60,6 +60,17 @@ def told(found: simkit.analysis.ManifestPlan) -> list[tuple[str, str]]:
     return [(one.action, one.title) for one in found.objects]
 
 
+def test_a_field_of_a_wrong_type(cluster: Cluster) -> None:
+    """It is one refusal among others, in the words of kube-apiserver, for a new object and for one that is there."""
+    wrong = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: [b], annotations: [c]}, data: {x: '1'}}"
+    fine = "{apiVersion: v1, kind: ConfigMap, metadata: {name: b}}"
+    here, new = deployment(replicas="three"), deployment(replicas="three", namespace="default")
+    found = plan(cluster, [here, new, wrong, fine])
+    assert [action for action, _ in told(found)] == ["refused", "refused", "refused", "create"]
+    assert all(row.detail.endswith("is text, not a number") for row in found.of("refused")[:2])
+    assert "json: cannot unmarshal array into Go struct field" in found.of("refused")[2].detail
+
+
 def test_nothing_changes(cluster: Cluster) -> None:
     """What is there already is an empty plan, and the cluster stays as it is."""
     before = cluster.snapshot()
