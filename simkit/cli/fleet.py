@@ -48,6 +48,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--golden", metavar="NAME", help="for diff: the cluster to compare the others with")
     parser.add_argument("--release", metavar="RELEASE", help="the Kubernetes release of the clusters")
     parser.add_argument(
+        "--cloud",
+        action="append",
+        default=[],
+        metavar="NAME=PATH",
+        help="the export of EKS, GKE or AKS for one cluster, as simkit dump --cloud has it written; may be repeated",
+    )
+    parser.add_argument(
         "--scheduler",
         default="processes",
         metavar="WHERE",
@@ -93,7 +100,16 @@ def _asked(args: argparse.Namespace) -> FleetAnswer:
         raise SimkitError("diff needs --golden NAME, which the other questions do not have")
     if args.release:
         release_name(args.release)
-    fleet = Fleet(_places(args.path), release=args.release, scheduler=args.scheduler, workers=args.workers)
+    wrong = next((one for one in args.cloud if not all(one.partition("=")[::2])), None)
+    if wrong is not None:
+        raise SimkitError(f"--cloud {wrong} names no cluster; write --cloud NAME=PATH")
+    fleet = Fleet(
+        _places(args.path),
+        release=args.release,
+        scheduler=args.scheduler,
+        workers=args.workers,
+        cloud=dict(one.split("=", 1) for one in args.cloud),
+    )
     if args.question == "check":
         return fleet.check(args.suite, to=args.parquet)
     if args.question == "diff":

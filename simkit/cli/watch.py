@@ -17,7 +17,7 @@ from simkit.cli import limits
 from simkit.cli.event_webhook import EventWebhook, webhook_url
 from simkit.cli.flag_types import seconds
 from simkit.cli.notes import complain, note
-from simkit.cli.source import add_members, read_members
+from simkit.cli.source import add_cloud, add_members, read_members
 from simkit.meta.distribution import VERSION
 from simkit.present.escaping import json_for_terminal, terminal_text
 
@@ -56,6 +56,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--for", dest="seconds", type=seconds, metavar="TIME", help="how long to watch: 30s or 1h")
     parser.add_argument("--webhook", type=webhook_url, metavar="URL", help="post each event to this URL as JSON")
     parser.add_argument("-o", "--output", choices=FORMS, default="table", help="the form of an event (default: table)")
+    add_cloud(parser)
     add_members(parser)
 
 
@@ -87,6 +88,7 @@ def run(args: argparse.Namespace) -> int:
             goals=tuple(args.goal or WELL_KNOWN),
             members=read_members(args),
             expectations=read_suite(args.expect) if args.expect else None,
+            cloud=args.cloud or None,
         ):
             sys.stdout.write(_written(event, args.output))
             sys.stdout.flush()

@@ -20,6 +20,7 @@ from simkit.seams import Compacted
 from simkit.seams.snapshot import Snapshot
 from simkit.snapshot.live import LiveCluster
 from simkit.snapshot.live_watch import ObjectChange
+from simkit.snapshot.sources import Source
 
 
 class FollowedCluster:
@@ -38,7 +39,13 @@ class FollowedCluster:
         self._captured = [one for one in snapshot.captured() if one.resource in FOLLOWED]
         self._revision = self._store.revision
         self._follower = AccessFollower(
-            self._objects(), snapshot.release, self._captured, goals=goals, members=members, expectations=suite
+            self._objects(),
+            snapshot.release,
+            self._captured,
+            goals=goals,
+            members=members,
+            expectations=suite,
+            authorization=snapshot.authorization,
         )
 
     def _objects(self) -> list[Object]:
@@ -72,6 +79,7 @@ def follow(
     goals: Sequence[str] = WELL_KNOWN,
     members: Members | None = None,
     expectations: Suite | None = None,
+    cloud: Source | None = None,
 ) -> Iterator[AccessEvent]:
     """The changes of access to a running cluster, as they happen: what ``simkit watch`` prints.
 
@@ -85,6 +93,9 @@ def follow(
         What an attacker may want, and the members of groups, as for ``escalations``.
     expectations
         Expectations about access whose breaking is told: see ``check``.
+    cloud
+        The export of EKS, GKE or AKS, as for ``simkit.load``. Changes of it while the cluster is followed, and of the
+        config map ``aws-auth``, are not seen.
 
     Yields
     ------
@@ -112,5 +123,6 @@ def follow(
         goals=goals,
         members=members or NO_MEMBERS,
         expectations=expectations,
+        cloud=cloud,
     )
     timer.cancel()

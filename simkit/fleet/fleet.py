@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -42,11 +43,13 @@ class Fleet:
         workers must see the same paths.
     workers
         The number of processes or threads; by default one for each core.
+    cloud
+        The places of the exports of EKS, GKE or AKS, by the names of clusters.
 
     Raises
     ------
     SimkitError
-        Where no cluster is meant, or two have one name.
+        Where no cluster is meant, two have one name, or an export is that of none of them.
 
     Notes
     -----
@@ -68,8 +71,12 @@ class Fleet:
         release: str | None = None,
         scheduler: str = "processes",
         workers: int | None = None,
+        cloud: Mapping[str, str | Path] | None = None,
     ) -> None:
-        self.members = members_of(sources)
+        exports = {name: str(place) for name, place in (cloud or {}).items()}
+        self.members = tuple(replace(one, cloud=exports.pop(one.name, "")) for one in members_of(sources))
+        if exports:
+            raise SimkitError(f"no cluster of the fleet is called {next(iter(exports))!r}, of which there is an export")
         self._release, self._scheduler, self._workers = release, scheduler, workers
 
     def __len__(self) -> int:

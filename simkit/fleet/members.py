@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from simkit.meta.errors import SimkitError
 from simkit.seams.snapshot import Snapshot
+from simkit.snapshot.dump import Dump
 from simkit.snapshot.load import load
 from simkit.snapshot.sources import SUFFIXES
 
@@ -23,19 +24,29 @@ class Member:
 
     name: str
     place: str
+    cloud: str = field(default="", repr=False)
+    """The place of the export of its provider; empty without one."""
 
     def snapshot(self, release: str | None) -> Snapshot:
         """The current objects. Raises SimkitError if nothing can be read."""
+        dump = self._dump(release)
+        if self.cloud:
+            from simkit.snapshot.cloud.exports import with_cloud  # for managed clusters
+
+            dump = with_cloud(dump, self.cloud)
+        return dump.snapshot()
+
+    def _dump(self, release: str | None) -> Dump:
         if self.place.startswith(CONTEXT):
             from simkit.cluster.loading import release_of
             from simkit.snapshot.live import LiveCluster
 
             live = LiveCluster(self.place.removeprefix(CONTEXT))
-            return load(live.pieces(), release=release or release_of(live)).snapshot()
+            return load(live.pieces(), release=release or release_of(live))
         dump = load(self.place, release=release)
         if not dump.objects:
             raise SimkitError("; ".join(map(str, dump.lost)) or f"{self.place} holds no objects")
-        return dump.snapshot()
+        return dump
 
 
 def members_of(sources: str | Path | Iterable[str | Path] | Mapping[str, str | Path]) -> tuple[Member, ...]:

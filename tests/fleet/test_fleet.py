@@ -142,3 +142,18 @@ def test_the_command(dumps: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
     assert main(["fleet", "audit", *good, "--release", "9.9", *here]) == 2
     assert "9.9" in capsys.readouterr().err
     assert main(["fleet", "audit", *good, "--workers", "0", *here]) == 2
+
+
+def test_each_cluster_may_have_the_export_of_its_provider(capsys: pytest.CaptureFixture[str]) -> None:
+    """What IAM grants counts in the cluster whose export it is; an export of no cluster is refused."""
+    demo, export = datasets.path(datasets.DEMO), datasets.path("clusters/pellowick-gke.json")
+    places = {"with": demo, "without": demo}
+    fleet = Fleet(places, scheduler="synchronous", cloud={"with": export})
+    found = fleet.audit(checks=["cloud-admin"]).to_frame()
+    assert set(found["cluster"]) == {"with"}
+    with pytest.raises(SimkitError, match="no cluster of the fleet is called 'other'"):
+        Fleet(places, cloud={"other": export})
+    name = demo.name.partition(".")[0]
+    assert main(["fleet", "audit", str(demo), "--scheduler", "synchronous", "--cloud", f"{name}={export}"]) == 1
+    assert "cloud-admin" in capsys.readouterr().out
+    assert main(["fleet", "audit", str(demo), "--cloud", str(export)]) == 2

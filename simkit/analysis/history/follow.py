@@ -29,13 +29,16 @@ from simkit.logic.workloads.pods import has_ended
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, name_of, with_metadata
 from simkit.meta.visible_text import one_line
+from simkit.seams.authorization import Authorization
 from simkit.seams.caveats import Caveat
 from simkit.seams.snapshot import Snapshot
 from simkit.snapshot.field_types import first_mismatch
 from simkit.snapshot.live import LiveCluster
 from simkit.snapshot.live_watch import ObjectChange, follow_all, listed_watches
 from simkit.snapshot.memory import MemorySnapshot
+from simkit.snapshot.report import Report
 from simkit.snapshot.resources import index_of
+from simkit.snapshot.sources import Source
 from simkit.snapshot.withhold import is_secret, withheld
 
 FOLLOWED: Final = frozenset(
@@ -129,6 +132,8 @@ class AccessFollower:
         What an attacker may want, as for ``escalations``.
     expectations
         Expectations about access that shall hold: see ``check``.
+    authorization
+        The authorizers of the cluster; by default those that its objects show.
 
     Notes
     -----
@@ -145,11 +150,14 @@ class AccessFollower:
         goals: Sequence[str] = WELL_KNOWN,
         members: Members = NO_MEMBERS,
         expectations: Suite | None = None,
+        authorization: Authorization | None = None,
     ) -> None:
         self._release, self._captured = release, tuple(captured)
         self._goals, self._members, self._expectations = tuple(goals), members, expectations
         self._layers = 0
-        self.snapshot: Snapshot = MemorySnapshot(map(_kept, objects), release, captured=self._captured)
+        self.snapshot: Snapshot = MemorySnapshot(
+            map(_kept, objects), release, captured=self._captured, authorization=authorization
+        )
         """The cluster as it is known now."""
         self._failing = self._broken(self.snapshot)
 
@@ -176,7 +184,9 @@ class AccessFollower:
         self.snapshot, self._layers = after, self._layers + 1
         if self._layers >= _LAYERS:
             every = [obj for resource in after.captured() for obj in after.scan(resource)]
-            self.snapshot, self._layers = MemorySnapshot(every, self._release, captured=self._captured), 0
+            told = after.authorization
+            self.snapshot = MemorySnapshot(every, self._release, captured=self._captured, authorization=told)
+            self._layers = 0
             derive_graph(after, self.snapshot, ())
 
     def _events(
@@ -224,6 +234,7 @@ def follow(
     goals: Sequence[str] = WELL_KNOWN,
     members: Members = NO_MEMBERS,
     expectations: Suite | None = None,
+    cloud: Source | None = None,
 ) -> Iterator[AccessEvent]:
     """The changes of access to a running cluster, as they happen, until somebody sets ``ended``.
 
@@ -239,6 +250,8 @@ def follow(
         called with the reason when the changes of a resource do not go on.
     goals, members, expectations
         As of ``AccessFollower``.
+    cloud
+        The export of the provider of a managed cluster, as for ``simkit.load``.
 
     Yields
     ------
@@ -272,7 +285,10 @@ def follow(
     chosen = {path: resource for path, resource in live.watchable().items() if resource.resource in FOLLOWED}
     watches = listed_watches(live, chosen, ended, take=readable(listed.append), refused=refused)
     objects, captured = [one.object for one in listed], [watch.resource for watch in watches]
-    follower = AccessFollower(objects, release, captured, goals=goals, members=members, expectations=expectations)
+    told = None if cloud is None else _with_cloud(MemorySnapshot(objects, release, captured=captured), cloud, refused)
+    follower = AccessFollower(
+        objects, release, captured, goals=goals, members=members, expectations=expectations, authorization=told
+    )
     paths_of_both(follower.snapshot, follower.snapshot, goals, members)  # raises where roles were not listed
     follow_all(watches, readable(changes.put), refused)
     started(len(objects), caveats_of(follower.snapshot))
@@ -283,6 +299,17 @@ def follow(
         ended.set()
         for watch in watches:
             watch.close()
+
+
+def _with_cloud(snapshot: Snapshot, cloud: Source, refused: Callable[[str], object]) -> Authorization:
+    """The authorizers of a cluster with an export; what of the export is not read is told."""
+    from simkit.snapshot.cloud.exports import authorization_of, read_export
+
+    report = Report()
+    chain = authorization_of(snapshot.authorization, read_export(cloud, report), snapshot)
+    for problem in report:
+        refused(str(problem))
+    return chain
 
 
 def _batch(changes: Queue[ObjectChange]) -> list[ObjectChange]:

@@ -35,16 +35,15 @@ def with_cloud(dump: Dump, source: Source, limits: Limits = DEFAULT_LIMITS) -> D
     """
     report = Report()
     export = read_export(source, report, limits)
-    shown = dump.authorization
-    if shown.provider not in ("", export.provider):
-        where = f"the objects are those of a cluster on {shown.provider}"
-        raise SimkitError(f"the export is of {export.provider}, but {where}")
-    chain = authorization_of(shown, export, dump.snapshot())
+    chain = authorization_of(dump.authorization, export, dump.snapshot())
     return replace(dump, stated=chain, problems=(*dump.problems, *report))
 
 
 def authorization_of(shown: Authorization, export: Export, snapshot: Snapshot) -> Authorization:
-    """The authorizers of a cluster of which an export tells the access."""
+    """The authorizers of a cluster of which an export tells the access. Raises SimkitError for another provider's."""
+    if shown.provider not in ("", export.provider):
+        where = f"the objects are those of a cluster on {shown.provider}"
+        raise SimkitError(f"the export is of {export.provider}, but {where}")
     named = f"the {export.provider} export"
     chain = shown if shown.source else replace(shown, modes=export.modes, source=named)
     return replace(chain, provider=export.provider, outside="", access=export.access(snapshot))

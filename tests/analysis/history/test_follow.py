@@ -23,6 +23,7 @@ from simkit.analysis.history import follow as following
 from simkit.analysis.history.follow import AccessEvent, AccessFollower, follow
 from simkit.cli import main
 from simkit.cluster.options import Options
+from simkit.meta import datasets
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.errors import SimkitError
 from simkit.meta.objects import Object
@@ -90,6 +91,29 @@ def test_access_that_a_provider_grants_is_not_forgotten() -> None:
     for event in events:
         assert any("EKS" in text for text in event.caveats)
         assert event.to_dict()["caveats"] == list(event.caveats)
+
+
+def test_an_export_counts_where_a_cluster_is_followed(served: tuple[Cluster, Path]) -> None:
+    """A running cluster with an export, and one in process that has one, know what the provider grants."""
+    pytest.importorskip("kubernetes.config", reason="the official client is an extra")
+    _, path = served
+    ended, said = threading.Event(), list[str]()
+    export = datasets.path("clusters/pellowick-gke.json")
+
+    def started(objects: int, caveats: Sequence[Caveat]) -> None:
+        said.extend(one.text for one in caveats)
+        ended.set()
+
+    live = LiveCluster(kubeconfig=path)
+    assert list(follow(live, ended=ended, started=started, refused=said.append, cloud=export)) == []
+    assert any("may deny what IAM roles allow" in text for text in said)
+    auditor = ["user:auditor@pellowick.example"]
+    loaded = simkit.load(WORLD, captured=[*CAPTURED, "customresourcedefinitions"], cloud=export)
+    events = loaded.follow(goals=["get pods"])
+    loaded.apply(binding("makers", "pods", *auditor, namespace="dev"))
+    told = list(events)
+    assert ("path opened", *auditor) not in _told(told), "who may get pods by IAM has it already"
+    assert ("granted", *auditor) in _told(told)
 
 
 def test_a_pod_that_has_ended_opens_no_path() -> None:
