@@ -154,6 +154,8 @@ class ProviderAccess:
         The principals with those of their policies of which it is not known whether they count, or what they allow.
     denials
         What takes away some of what the policies allow.
+    trusts
+        Principals that let others become them, beyond single ones: the name, and whom, in words.
     """
 
     provider: str = "EKS"
@@ -166,6 +168,7 @@ class ProviderAccess:
     maps_objects: bool = False
     undecided: tuple[AccessEntry, ...] = ()
     denials: tuple[Denial, ...] = ()
+    trusts: tuple[tuple[str, str], ...] = ()
 
     def members(self) -> dict[str, tuple[str, ...]]:
         """The principals in each group, as subjects in text form."""

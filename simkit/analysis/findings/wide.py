@@ -201,6 +201,14 @@ def cloud_masters(survey: Survey, check: Check) -> Iterator[Finding]:
         )
 
 
+def cloud_trust(survey: Survey, check: Check) -> Iterator[Finding]:
+    """Principals of the provider that trust more than single principals or service accounts."""
+    access = survey.snapshot.authorization.access
+    for name, whom in access.trusts if access is not None else ():
+        who = Subject(USER, name)
+        yield check.finding(f"{text_of(who)} can be assumed by {whom}.", subjects=(who,))
+
+
 ESCALATION_PATH: Final = "escalation-path"
 """The id of the check."""
 
@@ -244,6 +252,7 @@ WIDE_CHECKS: Final = (
     described_check("admin-pods", admin_pods, (*RBAC, PODS)),
     described_check("cloud-admin", cloud_administrators),
     described_check("cloud-masters", cloud_masters),
+    described_check("cloud-trust", cloud_trust),
     described_check("everybody", everybody),
     described_check("default-account", default_accounts),
     described_check("wildcard", wildcards),

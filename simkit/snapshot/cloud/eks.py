@@ -13,7 +13,7 @@ IAM roles to Kubernetes service accounts", "Review access policy permissions" (d
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, Final
@@ -26,6 +26,7 @@ from simkit.meta.objects import Object, annotations_of, at, name_of, namespace_o
 from simkit.seams.authorization import PRINCIPAL as PREFIX
 from simkit.seams.authorization import AccessEntry, AccessPolicy, ProviderAccess
 from simkit.seams.snapshot import Snapshot
+from simkit.snapshot.cloud.eks_trust import Statement, trust_of, trusts_account, trusts_pod_identity, wide_trust
 from simkit.snapshot.cloud.output import FOLDER, NOT_TOLD, TEMPLATE, Unexpected, mapping, mappings, split, text, texts
 
 AUTH_MAP: Final = "aws-auth"
@@ -41,10 +42,12 @@ MODES: Final = ("API", "API_AND_CONFIG_MAP", "CONFIG_MAP")
 """The authentication modes of a cluster."""
 PRINCIPAL: Final = re.compile(r"arn:aws[\w-]*:iam::(\d{12}):(?:(?:role|user)/[\w+=,.@/-]+|root)", re.ASCII)
 """The ARN of a principal that a cluster can know: a role or a user of IAM."""
+_DIGITS: Final = 12
+"""The digits of the number of an account of AWS."""
 MOST_TEMPLATES: Final = 2
 """The templates of a user name; more make no sense, and could make comparing names slow."""
 _POLICY: Final = re.compile(r"arn:aws[\w-]*:eks::aws:cluster-access-policy/([\w-]+)", re.ASCII)
-_UNUSED: Final = ("accessPolicies", "Role", "AttachedPolicies", "PolicyNames", "RoleName", "Policy", "PolicyVersion")
+_UNUSED: Final = ("accessPolicies", "AttachedPolicies", "PolicyNames", "RoleName", "Policy", "PolicyVersion")
 """What outputs of other commands of EKS and IAM hold, which say nothing about access to the cluster by itself."""
 
 COMMANDS: Final = f"""\
@@ -63,6 +66,13 @@ for id in $(aws eks list-pod-identity-associations --cluster-name "$CLUSTER" \\
     --query 'associations[].associationId' --output text); do
   aws eks describe-pod-identity-association --cluster-name "$CLUSTER" --association-id "$id" --output json
 done; }} > {FOLDER}/pod-identities-described.json
+{{ printf '[\n]\n'
+for principal in $(aws eks list-access-entries --cluster-name "$CLUSTER" --query 'accessEntries[]' --output text); do
+  case "$principal" in *:role/*) aws iam get-role --role-name "${{principal##*/}}" --output json ;; esac
+done
+for role in ${{ROLES:-}}; do  # names of other roles whose trust policies shall be read, if you like
+  aws iam get-role --role-name "$role" --output json
+done; }} > {FOLDER}/roles.json
 """
 """The shell commands that write the export of an EKS cluster into a folder."""
 
@@ -95,6 +105,10 @@ class EksExport:
     associations: set[str] = field(default_factory=set)
     pod_roles: dict[str, tuple[str, str, str]] = field(default_factory=dict)
     """The role of each described association: namespace, service account, role."""
+    trusts: dict[tuple[str, str], tuple[str, tuple[Statement, ...]]] = field(default_factory=dict)
+    """The ARN and the trust policy of each described role, by its identity."""
+    issuer: str = ""
+    """The issuer of the tokens of the cluster's service accounts."""
     broken: list[str] = field(default_factory=list)
     """What could not be read, in words."""
 
@@ -138,6 +152,8 @@ def _cluster(export: EksExport, output: Mapping[str, Any]) -> None:
     if mode and mode not in MODES:
         raise Unexpected(f"{mode!r} is no authentication mode")
     export.clusters[name] = mode
+    issuer = at(cluster, "identity", "oidc", "issuer")
+    export.issuer = issuer if isinstance(issuer, str) else ""
 
 
 def _listed(export: EksExport, output: Mapping[str, Any]) -> None:
@@ -198,6 +214,23 @@ def _association(export: EksExport, output: Mapping[str, Any]) -> None:
     export.pod_roles[text(found, "associationId")] = place
 
 
+def _role(export: EksExport, output: Mapping[str, Any]) -> None:
+    _trust(export, mapping(output, "Role"))
+
+
+def _roles(export: EksExport, output: Mapping[str, Any]) -> None:
+    if output.get("IsTruncated") is True or output.get("NextToken"):
+        export.cut.append("the list of roles has further pages")
+    for name in ("Roles", "RoleDetailList"):
+        for role in mappings(output, name, optional=True):
+            _trust(export, role)
+
+
+def _trust(export: EksExport, role: Mapping[str, Any]) -> None:
+    arn = _principal(text(role, "Arn"))
+    export.trusts[_identity(arn)] = arn, trust_of(role)
+
+
 _READ: Final[Mapping[str, Callable[[EksExport, Mapping[str, Any]], None]]] = {
     "cluster": _cluster,
     "accessEntries": _listed,
@@ -205,6 +238,9 @@ _READ: Final[Mapping[str, Callable[[EksExport, Mapping[str, Any]], None]]] = {
     "associatedAccessPolicies": _policies,
     "associations": _associations,
     "association": _association,
+    "Role": _role,
+    "Roles": _roles,
+    "RoleDetailList": _roles,
 }
 """The readers of outputs, by the field that each of them has."""
 
@@ -228,19 +264,58 @@ def _access(export: EksExport, snapshot: Snapshot) -> ProviderAccess:
         known = {_identity(entry.principal) for entry in entries}
         mapped = _mapped(snapshot, missing)
         entries += [entry for entry in mapped if _identity(entry.principal) not in known]
+        entries += _accounts(snapshot, missing)
     if mode == "CONFIG_MAP":
         missing.append("in the mode CONFIG_MAP the creator of the cluster is an administrator whom nothing names")
     counted, undecided = split(replace(entry, policies=tuple(map(_decided, entry.policies))) for entry in entries)
-    by_identity = {_identity(entry.principal): entry.principal for entry in entries}
-    pod_roles = dict.fromkeys(
-        (namespace, account, f"{PREFIX}{by_identity[_identity(role)]}")
-        for namespace, account, role in (*_annotated(snapshot), *export.pod_roles.values())
-        if _identity(role) in by_identity
-    )
-    rules = access_policies()
+    rules, pod_roles = access_policies(), tuple(dict.fromkeys(_pod_roles(export, snapshot, counted, missing)))
+    trusts = [
+        (f"{PREFIX}{arn}", whom) for arn, trust in export.trusts.values() for whom in wide_trust(trust, export.issuer)
+    ]
+    if mode != "API":
+        trusts += [
+            (entry.name, f"every role and user of its account ({AUTH_MAP})") for entry in _accounts(snapshot, [])
+        ]
     return ProviderAccess(
-        "EKS", cluster, counted, tuple(missing), rules, (), tuple(pod_roles), mode != "API", undecided
+        "EKS",
+        cluster,
+        counted,
+        tuple(dict.fromkeys(missing)),
+        rules,
+        (),
+        pod_roles,
+        mode != "API",
+        undecided,
+        trusts=tuple(trusts),
     )
+
+
+def _pod_roles(
+    export: EksExport, snapshot: Snapshot, entries: Iterable[AccessEntry], missing: list[str]
+) -> Iterator[tuple[str, str, str]]:
+    """The principals that pods become: by trust policies, and by annotations where these are not known."""
+    by_identity = {_identity(entry.principal): entry.principal for entry in entries}
+    annotated = set(_annotated(snapshot))
+    for namespace, account, role in sorted(annotated):
+        if _identity(role) in by_identity and _identity(role) not in export.trusts:
+            yield namespace, account, f"{PREFIX}{by_identity[_identity(role)]}"
+    for identity in by_identity.keys() & export.trusts.keys():
+        name, (_, trust) = f"{PREFIX}{by_identity[identity]}", export.trusts[identity]
+        for namespace, account in _service_accounts(snapshot):
+            trusted = trusts_account(trust, export.issuer, namespace, account)
+            if trusted is None:
+                missing.append(f"whether sa:{namespace}/{account} can assume {name}, whose trust policy is not decided")
+            if trusted or (trusted is None and any(_identity(one[2]) == identity for one in annotated)):
+                yield namespace, account, name
+    for namespace, account, role in export.pod_roles.values():
+        known = export.trusts.get(_identity(role))
+        if _identity(role) in by_identity and (known is None or trusts_pod_identity(known[1]) is not False):
+            yield namespace, account, f"{PREFIX}{by_identity[_identity(role)]}"
+
+
+def _service_accounts(snapshot: Snapshot) -> list[tuple[str, str]]:
+    found = snapshot.scan(_ACCOUNTS) if _ACCOUNTS in snapshot.captured() else ()
+    return [(namespace_of(one), name_of(one)) for one in found]
 
 
 def _decided(policy: AccessPolicy) -> AccessPolicy:
@@ -268,6 +343,20 @@ def _mapped(snapshot: Snapshot, missing: list[str]) -> list[AccessEntry]:
             else:
                 entries.setdefault(made.principal, made)
     return list(entries.values())
+
+
+def _accounts(snapshot: Snapshot, missing: list[str]) -> list[AccessEntry]:
+    """The accounts of AWS that the config map maps: each of their roles and users has its ARN as its name."""
+    found = snapshot.get(_CONFIG_MAPS, AUTH_MAP, SYSTEM_NAMESPACE) if _CONFIG_MAPS in snapshot.captured() else None
+    entries = []
+    for number in _map_of(found or {}, "mapAccounts", missing):
+        account = str(number).zfill(_DIGITS)
+        if isinstance(number, bool) or not (account.isascii() and account.isdigit() and len(account) == _DIGITS):
+            missing.append(f"an entry of mapAccounts in the config map {AUTH_MAP} is not as documented")
+            continue
+        arn = f"arn:aws:iam::{account}"
+        entries += [AccessEntry(f"{arn}:{kind}/*", f"{arn}:{kind}/{{{{Name}}}}") for kind in ("role", "user")]
+    return entries
 
 
 def _map_of(config_map: Object, name: str, missing: list[str]) -> list[Any]:
