@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from simkit.cli.notes import complain, complain_of, note
 from simkit.cli.output import COMPLETE, add_output, write_rows
 from simkit.cli.pictures import add_plot, write_plot
-from simkit.cli.rendering import is_chart, rendered
 from simkit.cli.reports import FORMS, Case, Fault
 from simkit.cli.source import demo_path, standard_input
 from simkit.meta.errors import SimkitError
@@ -177,7 +176,14 @@ def _source(path: str, args: argparse.Namespace) -> Any:
     """The source of a path: standard input, a chart as helm renders it, or the path itself."""
     if path == "-":
         return standard_input()
-    return rendered(path, args.since or args.to) if args.helm and is_chart(path) else path
+    if not args.helm:
+        return path
+    from simkit.analysis.manifest_plan.folders import is_chart, rendered
+
+    if not is_chart(path):
+        return path
+    note(f"rendered by helm: {path}")
+    return rendered(path, args.since or args.to)
 
 
 def _write(found: UpgradeReport, args: argparse.Namespace) -> None:

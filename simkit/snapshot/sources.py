@@ -75,7 +75,7 @@ def _pieces(source: Any, unpacking: Unpacking) -> Iterator[Piece]:
         yield source
     elif isinstance(source, Mapping):
         yield Piece("the given object", source)
-    elif isinstance(source, str) and _is_text(source):
+    elif isinstance(source, str) and is_text(source):
         yield Piece("the given text", dedent(source) if _INDENTED.match(source) else source)
     elif isinstance(source, str | Path):
         yield from _from_path(Path(source).expanduser(), unpacking)
@@ -90,7 +90,7 @@ def _pieces(source: Any, unpacking: Unpacking) -> Iterator[Piece]:
         raise SimkitError(f"cannot load from {type(source).__name__}; give a path, text, an open file or objects")
 
 
-def _is_text(source: str) -> bool:
+def is_text(source: str) -> bool:
     """True for text rather than a path: it has lines, or begins like JSON, or is empty."""
     return "\n" in source or source.lstrip()[:1] in ("{", "[", "") or source.startswith("apiVersion:")
 

@@ -11,8 +11,8 @@ from typing import Any
 import orjson
 import pytest
 
+from simkit.analysis.manifest_plan import folders
 from simkit.analysis.upgrade.items import chart_release
-from simkit.cli import rendering
 from simkit.simulation.shell.files import FileError
 from simkit.simulation.shell.user_files import UserFiles, unpack
 from simkit.snapshot.load import load
@@ -105,7 +105,7 @@ def test_the_name_of_a_folder_is_no_flag_of_helm(
     tool.write_text('#!/bin/sh\nfor word in "$@"; do echo "# $word"; done\n')
     tool.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    words = str(rendering.rendered(str(chart), "1.30").content).splitlines()
+    words = str(folders.rendered(str(chart), "1.30").content).splitlines()
     assert words.index("# --") < words.index("# --post-renderer=evil")
     assert [word for word in words[words.index("# --") :] if "kube-version" in word] == []
     assert capsys.readouterr().out == ""

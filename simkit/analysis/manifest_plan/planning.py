@@ -27,6 +27,7 @@ from simkit.analysis.manifest_plan.consequences import (
     places_of_bindings,
     secrets_of,
 )
+from simkit.analysis.manifest_plan.folders import read_manifests
 from simkit.analysis.manifest_plan.result import (
     ACTIONS,
     TITLES,
@@ -49,7 +50,6 @@ from simkit.seams.caveats import UNEVALUATED, assumed_answers, name_of_uncalled
 from simkit.seams.snapshot import Sandbox, Snapshot
 from simkit.snapshot.dump import Dump
 from simkit.snapshot.filenames import KUSTOMIZATION
-from simkit.snapshot.manifests import placed_manifests
 from simkit.snapshot.sources import Source
 
 _SEVERITIES: Final = {
@@ -85,7 +85,8 @@ def plan(
     sandbox
         The cluster.
     manifests
-        The manifests: text, paths, objects, or what ``load`` gave for them.
+        The manifests: text, paths, objects, or what ``load`` gave for them. The kustomizations and charts of folders
+        are rendered by kustomize or kubectl and by helm, which have to be installed for that.
     namespace
         The namespace of objects that name none.
     configured
@@ -142,7 +143,7 @@ def plan(
 def _read(source: Source | Dump, sandbox: Sandbox, namespace: str) -> Dump:
     if isinstance(source, Dump):
         return source
-    return placed_manifests(source, sandbox.snapshot().release, namespace=namespace)
+    return read_manifests(source, sandbox.snapshot().release, namespace=namespace)
 
 
 class _Planner:
@@ -183,8 +184,8 @@ class _Planner:
         if any(values_withheld(obj) for obj in wanted.objects):
             self._notes.append("Secrets of the manifests have no values, so their values were not compared.")
         self._notes += [
-            f"{problem.file} was not rendered, so its objects were planned as their files have them; the command "
-            "simkit plan renders kustomizations and charts."
+            f"{problem.file} was not rendered, so its objects were planned as their files have them; give the folder "
+            "instead of the file."
             for problem in wanted.problems
             if problem.what == KUSTOMIZATION
         ]

@@ -35,6 +35,9 @@ spec:
 """
 
 
+_MAP = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"
+
+
 def deployment(**given: Any) -> str:
     """The manifest of the deployment ``web``."""
     usual = {"namespace": "shop", "replicas": 2, "app": "web", "tag": "1", "more": ""}
@@ -273,9 +276,22 @@ def test_earlier_manifests_are_there_whoever_applies(cluster: Cluster) -> None:
     assert told(plan(cluster, config.format("a", 1), configured=earlier)) == [("unchanged", "ConfigMap shop/a")]
 
 
-def test_a_kustomization_that_is_not_rendered_is_told(tmp_path: Path) -> None:
-    """Its objects may go elsewhere than their files say."""
-    (tmp_path / "kustomization.yaml").write_text("namespace: shop\nresources: [a.yaml]\n", encoding="utf-8")
-    (tmp_path / "a.yaml").write_text("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}", encoding="utf-8")
-    [note] = simkit.Cluster(seed=1).plan(tmp_path).notes
-    assert "kustomization.yaml was not rendered" in note
+def test_a_kustomization_is_rendered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In Python as by the command. Files of a kustomization that are given by themselves are told: they may be changed."""
+    folder, programs = tmp_path / "app", tmp_path / "bin"
+    folder.mkdir()
+    programs.mkdir()
+    (folder / "kustomization.yaml").write_text("namespace: shop\nresources: [a.yaml]\n", encoding="utf-8")
+    (folder / "a.yaml").write_text(_MAP, encoding="utf-8")
+    program = programs / "kustomize"
+    program.write_text(f"#!/bin/sh\necho '{_MAP.replace('name: a', 'name: a, namespace: kube-system')}'\n", "utf-8")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:/bin")
+    cluster = simkit.Cluster(seed=1)
+    found = cluster.plan(folder)
+    assert (told(found), found.notes) == ([("create", "ConfigMap kube-system/a")], ())
+    [note] = cluster.plan([folder / "kustomization.yaml", folder / "a.yaml"]).notes
+    assert "was not rendered" in note
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(SimkitError, match="neither kustomize nor kubectl is installed"):
+        cluster.plan(folder)
