@@ -254,7 +254,8 @@ def _caveats_of_access(access: ProviderAccess, provider: str) -> Iterator[Caveat
     """What the export of a provider leaves open."""
     if access.missing:
         told = _first(access.missing, "; ")
-        yield Caveat("outside-access", f"Lower bound: the {provider} export is incomplete: {told}.")
+        what = "" if provider == OPENSHIFT else f"the {provider} export is incomplete: "
+        yield Caveat("outside-access", f"Lower bound: {what}{told}.")
     pairs = [
         *(
             f"{one.name} of {entry.principal if entry.subject else entry.name} ({one.undecided})"

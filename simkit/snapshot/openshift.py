@@ -8,11 +8,12 @@ github.com/openshift/library-go, pkg/authentication/bootstrapauthenticator (``ku
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from simkit.meta.domain import SYSTEM_NAMESPACE
 from simkit.meta.names import GroupResource, Key
-from simkit.meta.objects import name_of
+from simkit.meta.objects import at, name_of
 from simkit.seams.authorization import OPENSHIFT, AccessEntry, ProviderAccess
 from simkit.seams.snapshot import Snapshot
 
@@ -21,10 +22,9 @@ GROUPS: Final = GroupResource("user.openshift.io", "groups")
 OAUTH: Final = "system:authenticated:oauth"
 """The group of everybody who has logged in."""
 _SECRETS: Final = GroupResource("", "secrets")
+_AUTHENTICATIONS: Final = GroupResource("config.openshift.io", "authentications")
 _PEOPLE: Final = frozenset((USERS, GROUPS))
-_FIRST_ADMINISTRATOR: Final = AccessEntry(
-    "kube:admin", "kube:admin", (OAUTH, "system:cluster-admins"), (), "kube:admin"
-)
+FIRST_ADMINISTRATOR: Final = AccessEntry("kube:admin", "kube:admin", (OAUTH, "system:cluster-admins"), (), "kube:admin")
 """The user whose password the installer keeps in the secret ``kubeadmin``, until somebody deletes it."""
 
 
@@ -54,5 +54,15 @@ def access_of(snapshot: Snapshot) -> ProviderAccess:
                 groups.setdefault(name, []).append(name_of(group))
     entries = [AccessEntry(name, name, (*dict.fromkeys(mine), OAUTH), (), name) for name, mine in groups.items()]
     if _SECRETS in captured and snapshot.get(_SECRETS, "kubeadmin", SYSTEM_NAMESPACE) is not None:
-        entries.append(_FIRST_ADMINISTRATOR)
-    return ProviderAccess(OPENSHIFT, "", tuple(entries))
+        entries.append(FIRST_ADMINISTRATOR)
+    return ProviderAccess(OPENSHIFT, "", tuple(entries), tuple(_missing(snapshot)))
+
+
+def _missing(snapshot: Snapshot) -> Iterator[str]:
+    """What is not known of who is in which group."""
+    captured = snapshot.captured()
+    if not {USERS, GROUPS} <= {*captured}:
+        yield "the users and groups of OpenShift were not captured, so who is in which group is not known"
+    for one in snapshot.scan(_AUTHENTICATIONS) if _AUTHENTICATIONS in captured else ():
+        if at(one, "spec", "type") in ("OIDC", "None"):
+            yield "users and their groups come from an external provider, and are not in the cluster"

@@ -10,6 +10,7 @@ from simkit.analysis.access.can import can
 from simkit.meta.names import Key
 from simkit.snapshot.openshift import GROUPS
 from simkit.snapshot.overlay import OverlaySnapshot
+from tests.analysis.worlds import account, binding, role
 from tests.engine.admission.test_security_context_constraints import DEFINITION
 
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "labels": {"node.openshift.io/os_id": "rhcos"}}}
@@ -135,3 +136,83 @@ def test_a_change_of_a_group_on_a_fork_counts() -> None:
         trial.apply(group("devs", ["bob"]))
     assert [bool(one.can("user:bob", "get", "pods")) for one in (cluster, trial)] == [False, True]
     assert not trial.can("user:ann", "get", "pods")
+
+
+def leads_to(*rules: dict[str, Any], who: str = "user:eve", more: tuple[Any, ...] = (), node: Any = NODE) -> set[str]:
+    """The primitives of the paths of somebody with some rules to what an administrator has, by himself or by a group."""
+    everything = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}
+    objects = [
+        node,
+        account("shop", "robot"),
+        *(role(name, *some) for name, some in (("all", [everything]), ("some", rules))),
+        binding("boss", "all", "user:boss", "group:bosses", "user:system:admin"),
+        binding("some", "some", who),
+        *more,
+    ]
+    cluster = simkit.load(objects, captured=["*"])
+    return {step for path in cluster.escalations(who, goal="cluster-admin") for step in path.primitives}
+
+
+def of(group_: str, resource: str, *verbs: str, **more: Any) -> dict[str, Any]:
+    """A rule about a resource of OpenShift."""
+    return {"verbs": list(verbs), "apiGroups": [f"{group_}.openshift.io"], "resources": [resource], **more}
+
+
+def test_who_writes_how_people_log_in_becomes_anybody() -> None:
+    """Tokens, mappings, groups and the configuration of OAuth; for a group, the name counts, and only a user joins."""
+    tokens, users = of("oauth", "oauthaccesstokens", "create"), of("user", "users", "get", "patch")
+    assert "B8" in leads_to(tokens, users)
+    assert not leads_to(tokens)
+    assert "B9" in leads_to(of("user", "useridentitymappings", "update"))
+    assert "B9" in leads_to(of("user", "identities", "patch"), users)
+    assert not leads_to(of("user", "identities", "patch"))
+    assert "B11" in leads_to(of("config", "oauths", "patch"))
+    groups = of("user", "groups", "patch")
+    assert "B10" in leads_to(groups)
+    assert not leads_to({**groups, "resourceNames": ["others"]})
+    assert "B10" in leads_to({**groups, "resourceNames": ["bosses"]})
+    assert not leads_to(groups, who="sa:shop/robot")
+    elsewhere = {**NODE, "metadata": {"name": "n"}}
+    assert not leads_to(groups, tokens, users, node=elsewhere)
+
+
+def test_how_people_log_in_is_a_finding() -> None:
+    """The first administrator, a mapping that joins providers, and LDAP without TLS; a careful configuration is none."""
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "kubeadmin", "namespace": "kube-system"}}
+    kind = {"apiVersion": "config.openshift.io/v1", "kind": "OAuth", "metadata": {"name": "cluster"}}
+    local = {"name": "local", "type": "HTPasswd", "mappingMethod": "claim", "htpasswd": {"fileData": {"name": "x"}}}
+    ldap: dict[str, Any] = {"name": "corp", "type": "LDAP", "mappingMethod": "add"}
+    ldap |= {"ldap": {"url": "ldap://ldap.example/ou=x?uid", "insecure": True}}
+    identity = {"apiVersion": "user.openshift.io/v1", "kind": "Identity", "metadata": {"name": "corp:ann"}}
+    identity |= {"providerName": "corp", "providerUserName": "ann", "user": {"name": "ann"}}
+
+    def found(*objects: Any) -> list[str]:
+        read = simkit.load([NODE, *bound("devs"), *objects], captured=["*"])
+        checks = ["first-administrator", "identity-provider"]
+        return [str(one) for one in read.findings(checks=checks)["message"]]
+
+    told = found(secret, {**kind, "spec": {"identityProviders": [local, ldap, 7]}}, identity)
+    provider = "The identity provider 'corp' (LDAP), by which 1 identities are known,"
+    assert sorted(told) == [
+        f"{provider} asks LDAP without TLS.",
+        f"{provider} maps its identities to users that other providers have made.",
+        "kube:admin can log in: the secret kubeadmin in kube-system is there.",
+    ]
+    assert not found({**kind, "spec": {"identityProviders": [local]}})
+    assert not found({**kind, "spec": {}})
+
+
+def test_groups_that_are_not_in_the_dump_are_told() -> None:
+    """Kinds that were not captured, and an external provider, leave each answer about groups a lower bound."""
+    kind = {"apiVersion": "config.openshift.io/v1", "kind": "Authentication", "metadata": {"name": "cluster"}}
+
+    def told(*objects: Any, **more: Any) -> str:
+        people = [user("ann"), group("devs", ["ann"])] if not more else []
+        read = simkit.load([NODE, *bound("devs"), *people, *objects], **{"captured": ["*"], **more}).snapshot()
+        return " ".join(one.text for one in read.authorization.caveats)
+
+    assert told() == ""
+    assert told({**kind, "spec": {"type": "IntegratedOAuth"}}) == ""
+    assert told({**kind, "spec": {"type": "OIDC"}}).startswith("Lower bound: users and their groups come from")
+    captured = ["nodes", "clusterroles", "clusterrolebindings", "roles", "rolebindings"]
+    assert "users and groups of OpenShift were not captured" in told(captured=captured)

@@ -14,6 +14,7 @@ from simkit.analysis.findings.check import Check, Finding, Skipped
 from simkit.analysis.findings.holders import risky_permission_checks
 from simkit.analysis.findings.loose import LOOSE_CHECKS, STALE
 from simkit.analysis.findings.nature import PRODUCT, Nature, Natures
+from simkit.analysis.findings.openshift import OPENSHIFT_CHECKS
 from simkit.analysis.findings.references import framework_named, references
 from simkit.analysis.findings.survey import Survey, survey_of
 from simkit.analysis.findings.wide import WIDE_CHECKS
@@ -44,6 +45,7 @@ Each = Literal["finding", "subject"]
 
 CHECKS: Final[tuple[Check, ...]] = (
     *WIDE_CHECKS,
+    *OPENSHIFT_CHECKS,
     *risky_permission_checks(),
     *WORKLOAD_CHECKS,
     *LOOSE_CHECKS,

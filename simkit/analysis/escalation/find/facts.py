@@ -41,6 +41,8 @@ CONTROL_PLANE: Final = (label("control-plane", "node-role"), label("master", "no
 TOKEN_TYPE: Final = label("service-account-token")
 ACCOUNT_ANNOTATION: Final = label("service-account.name")
 OF_EVERY_NAMESPACE: Final = (("serviceaccounts", "default"), ("configmaps", "kube-root-ca.crt"))
+OPENSHIFT_GROUP: Final = ".openshift.io"
+"""The end of the API groups of OpenShift."""
 UNRESTRICTED: Final = ("", "privileged")
 CHANGEABLE: Final = frozenset(
     (*RESOURCES, NAMESPACES, SERVICE_ACCOUNTS, NODES, SECRETS, CONFIG_MAPS, PERSISTENT_VOLUMES, *POD_SPECS)
@@ -237,6 +239,14 @@ class ClusterFacts(RememberedFacts):
         return [subject for subject in self.subjects if subject.kind == GROUP]
 
     @RecordedFact
+    def people(self) -> Sequence[Subject]:
+        """All users that bindings or the groups of OpenShift name and that can log in there."""
+        access = self.snapshot.authorization.access
+        named = (Subject(USER, one.name) for one in access.entries) if access is not None else ()
+        found = {one for one in (*self.subjects, *named) if one.kind == USER and ":" not in one.name}
+        return sorted(found)
+
+    @RecordedFact
     def bound_people(self) -> Sequence[tuple[Binding, Subject]]:
         """The users and groups with a ClusterRole; cluster-wide bindings and groups come first."""
         found = [
@@ -402,9 +412,13 @@ class ClusterFacts(RememberedFacts):
     def served(self, group: str, resource: str) -> bool:
         """True if the release, a custom resource definition or an aggregated API server serves a resource.
 
+        OpenShift serves all of its own.
+
         Where definitions were not captured, groups that the release does not have may be served.
         """
         known = self.catalogue.resources(group)
+        if group.endswith(OPENSHIFT_GROUP) and self.snapshot.authorization.provider == OPENSHIFT:
+            return True
         if not known and DEFINITIONS not in self.snapshot.captured():
             return True
         return any(one.resource == resource.partition("/")[0] for one in known) or group in self._aggregated_groups

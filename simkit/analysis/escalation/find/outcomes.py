@@ -22,7 +22,7 @@ from simkit.analysis.escalation.find.pod_constraints import CLAIMING, LEADING_TO
 from simkit.analysis.escalation.find.primitive_conditions import admitting, places_of_match, workloads
 from simkit.analysis.escalation.find.states import CLUSTER_ADMIN, AttackState, rules_state, subject_state
 from simkit.analysis.escalation.table.requirement import Permission
-from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP, ROLES, USER, Binding, Subject
+from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP, ROLES, SERVICE_ACCOUNT, USER, Binding, Subject
 from simkit.logic.rbac.cover import EVERYTHING, covers
 from simkit.logic.rbac.rule import Rule
 from simkit.meta.identity import NODE_PREFIX, split_service_account
@@ -171,6 +171,28 @@ def masks(match: VariantMatch) -> tuple[str, ...] | None:
     """The users that can be impersonated; None for all. Whether service accounts can be is checked for these users."""
     names = match.names("user")
     return None if names is None else tuple(one for one in names if split_service_account(one) is None)
+
+
+def _people(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Outcomes:
+    """Any user of OpenShift who has something: their names have no colon."""
+
+    def members() -> Outcomes:
+        for subject in facts.people:
+            yield subject_state(subject), {"user": subject.name}
+
+    place = facts.gathered("any user of OpenShift", members)
+    if place is not None:
+        yield place, {}
+
+
+def _joined_groups(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Outcomes:
+    """The groups that a user of OpenShift can join, whose names have no colon; others can only put users into them."""
+    if holder.state.kind == SERVICE_ACCOUNT:
+        yield AttackState(states.IMPACT, match.primitive.id), {}
+        return
+    for group in facts.groups:
+        if ":" not in group.name and match.allows("joined", group.name):
+            yield subject_state(group), {"group": group.name}
 
 
 def _groups(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Outcomes:
@@ -387,6 +409,8 @@ OUTCOMES: Final[Mapping[str, Outcome]] = {
     "missing-namespaces": _missing("in a missing namespace", _missing_places),
     "users": _users,
     "groups": _groups,
+    "people": _people,
+    "joined-groups": _joined_groups,
     "node-identities": _node_identities,
     "secrets": _secrets,
     "bootstrappers": _bootstrappers,

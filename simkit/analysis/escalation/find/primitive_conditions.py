@@ -34,6 +34,7 @@ from simkit.meta.identity import ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICA
 from simkit.meta.identity import SERVICE_ACCOUNTS as ALL_ACCOUNTS
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, labels_of, name_of
+from simkit.seams.authorization import OPENSHIFT
 
 
 class _Push(NamedTuple):
@@ -410,6 +411,11 @@ def _aws_auth(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Itera
         yield {"namespace": SYSTEM_NAMESPACE}
 
 
+def _openshift(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
+    if facts.snapshot.authorization.provider == OPENSHIFT:
+        yield {}
+
+
 def _released_volume(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
     for volume in facts.scan(PERSISTENT_VOLUMES):
         if at(volume, "status", "phase") in ("Available", "Released"):
@@ -444,5 +450,6 @@ CONDITIONS: Final[Mapping[str, Condition]] = {
     "webhook-namespace": _webhook_namespace,
     "aws-auth": _aws_auth,
     "released-volume": _released_volume,
+    "openshift": _openshift,
 }
 """Conditions of primitives that an identity uses. Those on pods and nodes are decided by ``inherent_edges``."""

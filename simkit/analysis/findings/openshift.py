@@ -1,0 +1,67 @@
+"""Checks of how users of OpenShift log in: the first administrator, and identity providers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from simkit.analysis.findings.check import Check, Finding, described_check
+from simkit.analysis.findings.survey import Survey
+from simkit.logic.rbac.binding import USER, Subject
+from simkit.meta.names import GroupResource
+from simkit.meta.objects import at
+from simkit.seams.authorization import OPENSHIFT
+from simkit.snapshot.openshift import FIRST_ADMINISTRATOR
+
+OAUTH: Final = GroupResource("config.openshift.io", "oauths")
+IDENTITIES: Final = GroupResource("user.openshift.io", "identities")
+
+
+def first_administrator(survey: Survey, check: Check) -> Iterator[Finding]:
+    """The user whom the installer makes, as long as its secret is there."""
+    access = survey.snapshot.authorization.access
+    if access is not None and FIRST_ADMINISTRATOR in access.entries:
+        who = Subject(USER, FIRST_ADMINISTRATOR.name)
+        yield check.finding(
+            f"{FIRST_ADMINISTRATOR.name} can log in: the secret kubeadmin in kube-system is there.",
+            subjects=(who,),
+            command="kubectl delete secret kubeadmin --namespace kube-system",
+        )
+
+
+def identity_providers(survey: Survey, check: Check) -> Iterator[Finding]:
+    """Providers that give users of one another away, or passwords; with the number of known users of each."""
+    snapshot = survey.snapshot
+    if OAUTH not in snapshot.captured() or snapshot.authorization.provider != OPENSHIFT:
+        return
+    providers = [one for oauth in snapshot.scan(OAUTH) for one in at(oauth, "spec", "identityProviders") or ()]
+    counts: dict[str, int] = {}
+    for identity in snapshot.scan(IDENTITIES) if IDENTITIES in snapshot.captured() else ():
+        name = str(identity.get("providerName") or "")
+        counts[name] = counts.get(name, 0) + 1
+    for provider in filter(_is_object, providers):
+        for why in _weaknesses(provider, len(providers)):
+            name = str(provider.get("name") or "")
+            users = f", by which {counts[name]:,} identities are known," if counts.get(name) else ""
+            yield check.finding(f"The identity provider {name!r} ({provider.get('type')}){users} {why}.")
+
+
+def _is_object(value: Any) -> bool:
+    return isinstance(value, Mapping)
+
+
+def _weaknesses(provider: Mapping[str, Any], count: int) -> Iterator[str]:
+    if provider.get("mappingMethod") == "add" and count > 1:
+        yield "maps its identities to users that other providers have made"
+    if at(provider, "ldap", "insecure") is True:
+        yield "asks LDAP without TLS"
+    url = at(provider, "basicAuth", "url") or at(provider, "keystone", "url")
+    if isinstance(url, str) and url.startswith("http://"):
+        yield "sends passwords without TLS"
+
+
+OPENSHIFT_CHECKS: Final = (
+    described_check("first-administrator", first_administrator, ()),
+    described_check("identity-provider", identity_providers, ()),
+)
+"""The checks, in the order of a report."""
