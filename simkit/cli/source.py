@@ -355,10 +355,11 @@ def warn_of_unknown_namespace(dump: Dump, where: str | None) -> None:
 
 
 def cluster_of(dump: Dump) -> Cluster:
-    """A cluster with the objects of a dump, for commands that execute something."""
+    """A cluster with the objects of a dump, for commands that execute something. It always generates the same names."""
     from simkit.cluster.cluster import Cluster
+    from simkit.cluster.options import Options
 
-    return Cluster.of(dump)
+    return Cluster.of(dump, Options(release=dump.release, seed=1))
 
 
 def demo_path() -> Path:

@@ -234,3 +234,17 @@ def test_what_an_application_deploys(folder: Path, capsys: pytest.CaptureFixture
     (folder / "apps" / "app.yaml").write_text(f"{application}spec: {{source: {{path: ../..}}}}\n", encoding="utf-8")
     run("-f", "apps")
     assert "read too" not in capsys.readouterr().err
+
+
+def test_the_same_change_has_the_same_comment(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also where the words of kube-apiserver hold a generated name, as of pods that a pod security level refuses."""
+    pod = "metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: d}]}"
+    spec = f"{{selector: {{matchLabels: {{a: b}}}}, template: {{{pod}}}}}"
+    deployment = f"{{apiVersion: apps/v1, kind: Deployment, metadata: {{name: w, namespace: billing}}, spec: {spec}}}"
+    (folder / "deploy" / "b.yaml").write_text(deployment, encoding="utf-8")
+    comments = []
+    for _ in range(2):
+        assert main(["plan", "--demo", "-f", "deploy", "-o", "markdown"]) == 2
+        comments.append(capsys.readouterr().out)
+    assert "Error creating: pods" in comments[0]
+    assert comments[0] == comments[1]
