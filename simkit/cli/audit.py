@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from simkit.analysis.findings.references import FRAMEWORKS, framework_named, references
 from simkit.analysis.rendering import counted
-from simkit.cli import causes, reports
+from simkit.cli import causes, limits, reports
 from simkit.cli.audit_report import earlier_report, grown, write_audit_report
 from simkit.cli.flag_types import LEVELS
 from simkit.cli.notes import note, note_skipped
@@ -188,7 +188,8 @@ def run(args: argparse.Namespace) -> int:
     note_skipped(found.set_aside)
     _remark(sifted)
     if args.sarif is not None:
-        _save(args.sarif, json_text(reports.sarif(_cases(sifted, dump, paths, None, args), name="simkit-audit")))
+        cases = _cases(sifted, dump, paths, None, args)
+        _save(args.sarif, json_text(reports.sarif(cases, limits.caveats(), name="simkit-audit")))
     changes = None
     if args.html is not None or args.json is not None or earlier is not None:
         changes = write_audit_report(dump, sifted, _name(paths, args), args, earlier)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from simkit.cli import limits
 from simkit.cli.flag_types import number
 from simkit.cli.notes import note
 from simkit.cli.output import add_output, write_rows, write_value
@@ -120,6 +121,7 @@ def run(args: argparse.Namespace) -> int:
         told = {"goal": made.goal.name, "cost": made.cost, "exact": made.exact, "changes": rows, "left": left}
         write_value(told, args.output)
     elif args.commands:
+        limits.repeat_if_quiet()
         print("\n".join(made.commands()))
     else:
         write_rows(tuple(made.to_frame().columns), rows, args.output, shown=SHOWN, empty="there is nothing to cut")

@@ -142,6 +142,7 @@ def _write(plan: ManifestPlan, args: argparse.Namespace) -> None:
 
         write_value(document_of(plan), args.output)
     elif args.output == "table":
+        limits.repeat_if_quiet()
         sys.stdout.write("\n".join(plan.lines()) + "\n")
     else:
         write_rows(COLUMNS, plan.to_frame().to_dict("records"), args.output, empty=plan.headline)

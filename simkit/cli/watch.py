@@ -73,6 +73,7 @@ def run(args: argparse.Namespace) -> int:
 
     def started(objects: int, caveats: Sequence[Caveat]) -> None:
         limits.limit(caveats)
+        limits.repeat_if_quiet()
         collect_seldom()
         note(f"{objects:,} objects of {live.server}; watching")
         if args.seconds is not None:

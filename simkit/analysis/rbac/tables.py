@@ -103,6 +103,7 @@ def subject_parts(rows: pd.DataFrame, *, column: str = "subject") -> pd.DataFram
     return ReadableFrame(parts, index=rows.index, columns=list(PART_COLUMNS), dtype=object)
 
 
+@about_access()
 def subjects(snapshot: Snapshot) -> pd.DataFrame:
     """All known subjects: service accounts, and subjects of bindings.
 
@@ -143,6 +144,7 @@ def _accounts(snapshot: Snapshot) -> Iterable[Any]:
     return snapshot.scan(SERVICE_ACCOUNTS) if SERVICE_ACCOUNTS in snapshot.captured() else ()
 
 
+@about_access()
 def bindings(snapshot: Snapshot) -> pd.DataFrame:
     """The bindings with their subjects and roles.
 
