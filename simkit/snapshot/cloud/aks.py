@@ -252,8 +252,8 @@ class _Access:
         """The deny assignments that hold for the cluster or a part of it."""
         for one in self._export.denials:
             namespace, undecided = self._namespace(one.scope), why_undecided(one.condition)
-            elsewhere = namespace is None or (one.here_only and self._is_above(one.scope))
-            if namespace is None or elsewhere or undecided is None:
+            elsewhere = one.here_only and self._is_above(one.scope)
+            if namespace is None or elsewhere or undecided is None or not one.enforced:
                 continue
             rules = Role("", one.permissions).rules(self._snapshot.release, self._custom) if self._by_azure else ()
             subjects, unread = self._named(one.principals, groups)

@@ -41,6 +41,8 @@ class DenyAssignment(NamedTuple):
     excluded: tuple[Principal, ...]
     permissions: tuple[Permissions, ...]
     condition: str
+    enforced: bool
+    """False for one that only logs."""
 
 
 def is_deny_assignment(value: Mapping[str, Any]) -> bool:
@@ -70,6 +72,7 @@ def deny_assignment(value: Mapping[str, Any]) -> DenyAssignment:
         excluded,
         tuple(map(permissions_of, blocks)),
         " AND ".join(f"({one})" for one in conditions if one),
+        optional_text(value, "denyAssignmentEffect").lower() != "audit",
     )
 
 

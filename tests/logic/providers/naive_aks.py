@@ -130,6 +130,7 @@ def _deny_assignment(dice: random.Random, number: int) -> dict[str, Any]:
         "principals": [everybody] if dice.random() < 0.4 else dice.sample(people, 1),
         "excludePrincipals": dice.sample(people, 1) if dice.random() < 0.4 else [],
         "condition": dice.choice(list(CONDITIONS)) if dice.random() < 0.3 else None,
+        **({"denyAssignmentEffect": dice.choice(("enforced", "audit"))} if dice.random() < 0.4 else {}),
     }
     return {"name": f"d{number}", "type": "Microsoft.Authorization/denyAssignments", "properties": properties}
 
@@ -161,7 +162,12 @@ def _way(outputs: list[Any], number: int, some: str, without: str, action: str, 
             what = one["properties"]
             above = what["scope"] in (SUBSCRIPTION, GROUP) and what["doNotApplyToChildScopes"]
             covered = any(_covers(block, some, without, action) for block in what["permissions"])
-            if covered and not above and _within(what["scope"], namespace):
+            if (
+                covered
+                and not above
+                and what.get("denyAssignmentEffect") != "audit"
+                and _within(what["scope"], namespace)
+            ):
                 taken.append(_denied(what, number))
     if True in taken or not any(one is not False for one in given):
         return False
