@@ -69,7 +69,7 @@ ACTIONS = {
 
 def object_id(number: int) -> str:
     """The object id of a principal."""
-    return f"{number:08d}-0000-0000-0000-000000000000"
+    return f"{number + 1:08d}-0000-0000-0000-000000000000"
 
 
 def name_of(number: int) -> str:
