@@ -152,7 +152,8 @@ def _validate_hints(
 def _port(port: Object) -> str:
     if port.get("port") is not None:
         return str(port["port"])
-    return port.get("name") or "*"
+    name: str | None = port.get("name")
+    return "*" if name is None else name
 
 
 def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from simkit.meta.domain import API_DOMAIN
+from simkit.meta.domain import API_DOMAIN, EXTENSIONS_GROUP
 from simkit.meta.errors import StatusError
 from simkit.meta.names import Key
 
@@ -14,6 +14,8 @@ _FOLDERS: Final = {
     "nodes": "minions",
     "replicationcontrollers": "controllers",
     "ingresses": "ingress",
+    "apiservices": f"apiregistration.{API_DOMAIN}/apiservices",
+    "customresourcedefinitions": f"{EXTENSIONS_GROUP}/customresourcedefinitions",
 }
 
 

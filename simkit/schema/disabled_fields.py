@@ -349,7 +349,7 @@ def _in_use(value: Any, node: Node) -> Iterator[str]:
             yield from _in_use(item, node)
     elif isinstance(value, Mapping):
         for name, leaf in node.leaves.items():
-            if value.get(name) not in (None, [], {}, ""):
+            if leaf.with_whole_holder or value.get(name) not in (None, [], {}, ""):
                 yield leaf.name
         for name, inner in _ways(value, node):
             yield from _in_use(value[name], inner)

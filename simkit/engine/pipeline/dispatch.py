@@ -109,8 +109,10 @@ def _dispatched(engine: Engine, context: RequestContext) -> Response:
         remote, registration = backing
         return remote.forward(context, registration)
     resource = find(engine, info)
-    if (method == "HEAD" and not resource.custom) or (info.old_watch and method != "GET"):
+    if info.old_watch and method != "GET":
         raise method_not_allowed()
+    if method == "HEAD" and not resource.custom and info.subresource != "proxy":
+        raise no_route() if info.subresource and info.subresource not in resource.subresources else method_not_allowed()
     _check_route(info, resource)
     _check_verb(info, resource)
     if resource.custom and info.verb == "create" and not info.subresource:  # a name in the path is passed over
@@ -119,7 +121,7 @@ def _dispatched(engine: Engine, context: RequestContext) -> Response:
     context.matched_path = ""
     if scope.deprecation is not None and _is_routed(context, scope):
         _tell_of_its_end(engine, context, *scope.deprecation)
-    if info.verb == "patch":
+    if info.verb == "patch" and info.subresource != "proxy":
         patch.check_media(context, scope)
     context.output_media_type = _negotiated(engine, context, scope)
     if context.output_media_type.transform == "Table" and context.request.query:

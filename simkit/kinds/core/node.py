@@ -285,6 +285,6 @@ STRATEGY = Strategy(
     warnings=_warnings,
     print_row=_row,
     selectable_fields=lambda obj: {"spec.unschedulable": "true" if at(obj, "spec", "unschedulable") else "false"},
-    subresources={"status": Subresource(_keep_status, _validate_update)},
+    subresources={"status": Subresource(_keep_status, _validate_update, owns_all=True)},
     keeps_status_on_create=True,
 )

@@ -99,6 +99,18 @@ def _validate_change(behaviour: ServedBehaviour, obj: Object, live: Object) -> I
         yield invalid_value(
             "nodeAffinity", structure("core.VolumeNodeAffinity", now) if now is not None else None, text
         )
+    yield from _attribute_changes(
+        behaviour, spec.get("volumeAttributesClassName"), old.get("volumeAttributesClassName")
+    )
+
+
+def _attribute_changes(behaviour: ServedBehaviour, name: str | None, before: str | None) -> Iterator[FieldError]:
+    """The errors of a changed class of volume attributes."""
+    path = "spec.volumeAttributesClassName"
+    if name != before and not behaviour.applies("classes-of-volume-attributes-checked"):
+        yield forbidden_field(path, "update is forbidden when the VolumeAttributesClass feature gate is disabled")
+    if name is None and before is not None:
+        yield forbidden_field(path, "update from non-nil value to nil is forbidden")
 
 
 def _lasting(spec: Object, old: Object, name: str) -> Object | None:

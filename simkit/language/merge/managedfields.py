@@ -257,7 +257,7 @@ def parent_records(
 def _gained(scale: ManagedFields, fields: Fields, api_version: str) -> ManagedFields:
     gained: ManagedFields = {}
     for owner, claim in scale.items():
-        if claim.fields:
+        if has(claim.fields, *REPLICAS):
             gained[owner] = VersionedSet(fields, api_version)
     return gained
 

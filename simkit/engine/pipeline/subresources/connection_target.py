@@ -42,7 +42,13 @@ def requested_ports(request: Request) -> list[int]:
 
 
 _READ: Final[Mapping[str, Mapping[str, Callable[[str], Any]]]] = {
-    "log": {"sinceSeconds": parse_int, "sinceTime": _moment, "tailLines": parse_int, "limitBytes": parse_int},
+    "log": {
+        "sinceSeconds": parse_int,
+        "sinceTime": _moment,
+        "tailLines": parse_int,
+        "limitBytes": parse_int,
+        "stream": str,
+    },
 }
 """The parsed parameters of connections; others are texts, or booleans."""
 
@@ -81,6 +87,8 @@ def check_log_options(behaviour: ServedBehaviour, options: Mapping[str, Any], na
         errors.append(forbidden_field("[]", _BOTH))
     elif seconds is not None and seconds < 1:
         errors.append(invalid_value("sinceSeconds", seconds, _NOT_POSITIVE))
+    if "stream" in options and behaviour.applies("logs-by-stream-refused"):
+        errors.append(forbidden_field("stream", "may not be specified"))
     if errors:
         raise invalid(behaviour, GroupKind("", "PodLogOptions"), name, errors)
 

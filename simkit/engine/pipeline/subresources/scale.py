@@ -21,7 +21,7 @@ from simkit.engine.pipeline.verbs import request_object
 from simkit.engine.pipeline.verbs.admission_binding import AdmissionBinding
 from simkit.engine.pipeline.verbs.patch import APPLY, patcher
 from simkit.engine.pipeline.verbs.write import applied_body, report_repeats
-from simkit.engine.registry.write import Write
+from simkit.engine.registry.write import Write, precondition_failed
 from simkit.kinds.apiextensions.definition import CustomVersion
 from simkit.kinds.parts.cells import selector_text
 from simkit.kinds.parts.validation.fields import validate_nonnegative
@@ -184,7 +184,8 @@ class _Change:
         return lambda live: self._tracked(live, given, options)
 
     def _tracked(self, live: Object, wanted: Draft, options: WriteOptions) -> Draft:
-        kept: Draft = {**wanted, "metadata": {**wanted["metadata"], "managedFields": live["metadata"]["managedFields"]}}
+        owners = live["metadata"].get("managedFields") or []
+        kept: Draft = {**wanted, "metadata": {**wanted["metadata"], "managedFields": owners}}
         fields = track_update(
             self._engine.behaviour,
             live,
@@ -227,7 +228,9 @@ class _Change:
         obj = self._scope.from_storage(live)
         owners = metadata(obj).get("managedFields") or []
         before = of_object(obj, self._view)
-        before["metadata"]["managedFields"] = scale_records(owners, self._view.paths)
+        records = scale_records(owners, self._view.paths)
+        if records:
+            before["metadata"]["managedFields"] = records
         review = replace(self._keeper.review("UPDATE", self._wanted(before), before), kind=self._scales.resource.gvk)
         wanted = dict(self._engine.admission.mutate(review))
         self._check(obj, wanted)
@@ -252,6 +255,10 @@ class _Change:
         given, actual = metadata(wanted).get("uid"), metadata(obj).get("uid")
         if given and given != actual:
             resource = self._scope.resource.group_resource
+            if self._context.info.verb == "update":  # a condition of the write to the store
+                key = self._scope.registry_scope.key(self._context.info.namespace, name_of(obj))
+                dry_run = self._options.dry_run
+                raise conflict(resource, name_of(obj), precondition_failed(key, given, actual or "", dry_run=dry_run))
             part = GroupResource(resource.group, f"{resource.resource}/scale")
             why = f"Precondition failed: UID in precondition: {given}, UID in object meta: {actual}"
             raise conflict(part, name_of(obj), why)

@@ -64,7 +64,8 @@ def token_request(engine: Engine, context: RequestContext, scope: RequestScope) 
     shown = {"uid": metadata(account).get("uid") or ""} if engine.behaviour.applies("token-request-shows-uid") else {}
     place = {"name": name, "namespace": context.info.namespace, "creationTimestamp": now}
     named = place if engine.behaviour.applies("token-requests-named") else {"creationTimestamp": None}
-    draft["metadata"] = {**named, **shown, "managedFields": owned}
+    given = {key: value for key, value in draft["metadata"].items() if key not in ("name", "namespace", "uid")}
+    draft["metadata"] = {**given, **named, **shown, "managedFields": owned}
     draft["spec"]["audiences"] = list(draft["spec"].get("audiences") or engine.authentication.audiences)
     engine.admission.validate(review.with_object(draft))
     status = _issued(engine, context, account, draft["spec"])
@@ -121,7 +122,7 @@ def _issued(engine: Engine, context: RequestContext, account: Object, spec: dict
 
 def bound_objects(engine: Engine, context: RequestContext, reference: Mapping[str, Any] | None) -> BoundObjects:
     """The objects that a token is bound to. Raises 400, 404 or 409."""
-    if not reference:
+    if reference is None:
         return BoundObjects()
     group, version = group_version_of(reference)
     kind, name = reference.get("kind") or "", reference.get("name") or ""

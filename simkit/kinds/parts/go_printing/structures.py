@@ -82,8 +82,19 @@ _NAMED: Final = {
 _MAP_OF: Final = "map[string]"
 
 
+_SHARED: Final = ("hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace", "hostUsers")
+
+
+def internal_pod_spec(spec: Object) -> Object:
+    """The spec of a pod in kube-apiserver's internal version: its host namespaces are part of its security context."""
+    shared = {key: spec[key] for key in _SHARED if key in spec}
+    return {**spec, "securityContext": {**(spec.get("securityContext") or {}), **shared}}
+
+
 def _parts(kind: str, value: Any) -> Mapping[str, Any]:
     """The fields of a struct in its value; a schema or something else in its place is one of two fields."""
+    if kind == "core.PodSpec" and value is not None:
+        return internal_pod_spec(value)
     if not kind.startswith(f"{_SCHEMA}Or"):
         return value or {}
     found = {"allows": value is not False} if kind.endswith("OrBool") else {}

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from simkit.kinds.parts.go_printing.diff import change
-from simkit.kinds.parts.go_printing.structures import structure, structures, text_map
+from simkit.kinds.parts.go_printing.structures import internal_pod_spec, structure, structures, text_map
 from simkit.kinds.parts.pod.qos import qos_class
 from simkit.kinds.parts.pod.validation.containers import IMAGE
 from simkit.kinds.parts.pod.validation.scheduling import REQUIRED, TOLERATION
@@ -28,7 +28,6 @@ _CHANGEABLE: Final = (
     "`spec.tolerations` (only additions to existing tolerations)",
 )
 _GRACE: Final = "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
-_SHARED: Final = ("hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace", "hostUsers")
 _TERM: Final = "core.NodeSelectorTerm"
 _ADDITIONS: Final = "only additions are allowed (no mutations or deletions)"
 
@@ -145,13 +144,7 @@ def _munged(behaviour: ServedBehaviour, spec: Object, old: Object) -> Draft:
 
 
 def _shown(behaviour: ServedBehaviour, old: Object, spec: Object) -> str:
-    return change(behaviour, "core.PodSpec", _as_kept(old), _as_kept(spec))
-
-
-def _as_kept(spec: Object) -> Object:
-    """The spec in kube-apiserver's internal version: the host namespaces are part of the pod's security context."""
-    shared = {key: spec[key] for key in _SHARED if key in spec}
-    return {**spec, "securityContext": {**(spec.get("securityContext") or {}), **shared}}
+    return change(behaviour, "core.PodSpec", internal_pod_spec(old), internal_pod_spec(spec))
 
 
 def _validate_gated(munged: Draft, old: Object) -> Iterator[FieldError]:
