@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
 
 from simkit.analysis.escalation.find.states import SET, AttackState
 from simkit.logic.rbac.binding import CLUSTER_ROLE_BINDINGS, ROLE_BINDINGS
 from simkit.logic.rbac.index import AccessIndex
-from simkit.meta.names import Key
+from simkit.meta.names import GroupResource, Key
 
 if TYPE_CHECKING:
     from simkit.analysis.escalation.find.facts import ClusterFacts
@@ -17,6 +17,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 COMPOSED: Final = ("once", "gathered", "answer")
 """The facts that are what functions make of other facts."""
+ABOUT: Final[Mapping[str, tuple[str, ...]]] = {
+    **dict.fromkeys(("pod", "pods", "pods_in", "pods_on"), ("pods",)),
+    **dict.fromkeys(("secrets", "secrets_in", "may_have_secret", "account_of_secret"), ("secrets",)),
+    "nodes": ("nodes", "pods"),
+    "control_plane": ("nodes",),
+}
+"""The resources that some facts are about, and nothing else."""
 Read = tuple[Hashable, ...]
 """A member of ``ClusterFacts`` by name, with the arguments if it is a method."""
 
@@ -60,6 +67,7 @@ class UnchangedReads:
     def __init__(self, before: ClusterFacts, now: ClusterFacts, changed: Collection[Key]) -> None:
         self._before, self._now = before, now
         self._roles = frozenset(changed)
+        self._resources = {key.resource.resource for key in changed}
         self._principals = frozenset(_principals((before.index, now.index), changed))
         self._known: dict[Read, bool] = {}
 
@@ -88,6 +96,9 @@ class UnchangedReads:
             elif composed is not None:  # other roles may lead to the same
                 return self._now.gives_the_same(self._before, read)
             return kept
+        about = [one.resource for one in arguments if isinstance(one, GroupResource)] or ABOUT.get(str(name), ())
+        if about and self._resources.isdisjoint(about):
+            return True
         before, now = (getattr(one, str(name)) for one in (self._before, self._now))
         return bool(before(*arguments) == now(*arguments) if arguments else before == now)
 
