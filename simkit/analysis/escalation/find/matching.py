@@ -134,9 +134,10 @@ class VariantMatch:
         for met in self.met:
             name = variables.get(met.requirement.label, "") if met.requirement.label else ""
             holds = met.holds(variables.get("namespace", self.namespace))
-            fitting = [one for one, hold in holds if not name or hold.names is None or name in hold.names]
-            order = [option.permission for option in met.requirement.any_of]
-            found.append(min(fitting or [one for one, _ in holds], key=lambda one: (not knows(one), order.index(one))))
+            fitting = {one for one, hold in holds if not name or hold.names is None or name in hold.names}
+            fitting = fitting or {one for one, _ in holds}
+            ordered = [option.permission for option in met.requirement.any_of if option.permission in fitting]
+            found.append(next(filter(knows, ordered), ordered[0]))
         return tuple(found)
 
 
