@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cache, cached_property
 from typing import Any, Final, NamedTuple
@@ -19,6 +19,7 @@ from simkit.logic.rbac.cover import EVERYTHING, covers
 from simkit.logic.rbac.index import AccessIndex, AllowingGrant
 from simkit.logic.rbac.question import Question
 from simkit.logic.rbac.rule import Rule
+from simkit.logic.rbac.ruleset import RuleSet
 from simkit.meta import datasets
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import Key
@@ -85,8 +86,24 @@ class Survey:
 
     def who(self, question: Question) -> list[AllowingGrant]:
         """The grants that allow something, without those that are left out."""
-        found = self.index.who(question)
-        return [one for one in found if not self.is_set_aside(one.grant.binding, one.grant.role)]
+        return [
+            AllowingGrant(grant, rule)
+            for rules, rule in self.index.allowing(question).items()
+            for grant in self._grants_of(rules, question.namespace)
+            if question.reaches(grant.namespace)
+        ]
+
+    def _grants_of(self, rules: RuleSet, namespace: str | None) -> Sequence[Grant]:
+        """The grants of a rule set, looked for once for all questions."""
+        known: Sequence[Grant] = self.once(
+            (rules, namespace),
+            lambda: [
+                grant
+                for grant in self.index.grants_of(rules, namespace)
+                if not self.is_set_aside(grant.binding, grant.role)
+            ],
+        )
+        return known
 
     @cached_property
     def full_roles(self) -> frozenset[Key]:

@@ -231,14 +231,16 @@ class AccessIndex:
         O(distinct rules that name the resource in the namespace or cluster-wide, plus answers).
         """
         for rules, index in self.allowing(question).items():
-            for role in _within(self._sharing, rules, question.namespace):
-                for binding in _within(self._uses, role, question.namespace):
-                    if question.reaches(binding.namespace):
-                        for subject in binding.subjects:
-                            if binding.key.resource in ACCESS_ENTRIES and self._denies_question(question, subject):
-                                continue
-                            grant = Grant(binding.key, role, binding.namespace, subject, rules.rules)
-                            yield AllowingGrant(grant, index)
+            for grant in self.grants_of(rules, question.namespace):
+                if question.reaches(grant.namespace):
+                    yield AllowingGrant(grant, index)
+
+    def grants_of(self, rules: RuleSet, namespace: str | None) -> Iterator[Grant]:
+        """Every grant of a rule set in a namespace and in the whole cluster; for None everywhere."""
+        for role in _within(self._sharing, rules, namespace):
+            for binding in _within(self._uses, role, namespace):
+                for subject in binding.subjects:
+                    yield Grant(binding.key, role, binding.namespace, subject, rules.rules)
 
     def allowing(self, question: Question) -> dict[RuleSet, int]:
         """The rule sets that allow a question in the scope of their binding, each with the index of the first such
