@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import Any, ClassVar
 
 from simkit.analysis.escalation.cut.aggregation import aggregation_of
@@ -142,6 +142,7 @@ class GoalHolders:
         return tuple(source for one in principals for source in self._sources.get(normalize_subject(one), ()))
 
 
+@lru_cache(maxsize=16384)
 def _granted(rule: Rule, requirement: Requirement) -> tuple[Permission, ...]:
     return tuple(option.permission for option in requirement.any_of if option.permission.granted_by(rule))
 
