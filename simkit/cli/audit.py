@@ -33,6 +33,7 @@ from simkit.meta.whole_file import write_whole
 from simkit.present.escaping import markdown_cell
 
 if TYPE_CHECKING:
+    from simkit.analysis.causes import Causes
     from simkit.analysis.findings import Audit, Check, Finding
     from simkit.analysis.findings.suppress import Accepted, SuppressedAudit
     from simkit.snapshot.dump import Dump
@@ -179,12 +180,13 @@ def run(args: argparse.Namespace) -> int:
     if args.write_baseline is not None:
         return _write_baseline(found, args.write_baseline)
     write_plot(found, args)
+    grouped = None
     if args.output in reports.FORMS:
         least = None if args.output == "sarif" else args.fail_on  # JUnit: findings count from --fail-on
         cases = _cases(sifted, dump, paths, least, args)
         write_report(args.output, cases, name="audit")
     else:
-        _write(found, sifted.accepted, dump, args)
+        grouped = _write(found, sifted.accepted, dump, args)
     note_skipped(found.set_aside)
     _remark(sifted)
     if args.sarif is not None:
@@ -192,7 +194,8 @@ def run(args: argparse.Namespace) -> int:
         _save(args.sarif, json_text(reports.sarif(cases, limits.caveats(), name="simkit-audit")))
     changes = None
     if args.html is not None or args.json is not None or earlier is not None:
-        changes = write_audit_report(dump, sifted, _name(paths, args), args, earlier)
+        of_report = None if sifted.accepted else grouped  # a report groups accepted findings, too
+        changes = write_audit_report(dump, sifted, _name(paths, args), args, earlier, of_report)
     if args.demo or args.fail_on == "never":
         return 0
     if args.fail_on_new and changes is not None:
@@ -290,9 +293,11 @@ def _fault(finding: Finding, dump: Dump, file: str, reason: str) -> reports.Faul
     return reports.Fault(message, finding.severity.word, where, line or 1, fingerprint(finding), reason)
 
 
-def _write(found: Audit, accepted: Sequence[Accepted], dump: Dump, args: argparse.Namespace) -> None:
+def _write(found: Audit, accepted: Sequence[Accepted], dump: Dump, args: argparse.Namespace) -> Causes | None:
+    """Write the audit, and give back its causes where they are written."""
     from simkit.analysis.findings.audit import COLUMNS
 
+    grouped = None
     if args.output in ("json", "yaml"):
         skipped = [{"check": one.check, "reason": one.reason} for one in found.skipped]
         aside = [{"check": one.finding.check, "message": one.finding.message, "reason": one.reason} for one in accepted]
@@ -305,13 +310,14 @@ def _write(found: Audit, accepted: Sequence[Accepted], dump: Dump, args: argpars
         if args.framework:
             _write_controls(found, args)
         elif not args.check:
-            _write_causes(found, dump, args)
+            grouped = _write_causes(found, dump, args)
         _write_tables(found, args)
     else:
         write_rows(COLUMNS, found.to_records(), args.output, shown=SHOWN)
+    return grouped
 
 
-def _write_causes(found: Audit, dump: Dump, args: argparse.Namespace) -> None:
+def _write_causes(found: Audit, dump: Dump, args: argparse.Namespace) -> Causes | None:
     """Write the table that one reads first: what to look at, and what to change there."""
     from simkit.analysis import escalations
     from simkit.analysis.causes import group_causes
@@ -322,12 +328,13 @@ def _write_causes(found: Audit, dump: Dump, args: argparse.Namespace) -> None:
         grouped = group_causes(snapshot, found.findings, paths, members=members, managed=args.managed)
     except IncompleteSnapshot as error:
         note(f"root causes and escalation paths are left out: {error}")
-        return
+        return None
     kept = grouped.filter(severity=args.severity, namespace=args.namespace)
     if kept:
         write_rows(causes.SHOWN, kept[:CAUSES].to_records(), args.output)
         more = f"... and {len(kept) - CAUSES} more root causes; `simkit causes` lists them\n\n"
         print(f"\n{more if len(kept) > CAUSES else ''}{counted(len(found.findings), 'finding')}:\n")
+    return grouped
 
 
 def _write_controls(found: Audit, args: argparse.Namespace) -> None:

@@ -18,6 +18,7 @@ from simkit.meta.errors import IncompleteSnapshot, SimkitError
 from simkit.meta.whole_file import write_whole
 
 if TYPE_CHECKING:
+    from simkit.analysis.causes import Causes
     from simkit.analysis.findings.suppress import SuppressedAudit
     from simkit.snapshot.dump import Dump
 
@@ -48,6 +49,7 @@ def write_audit_report(
     name: str,
     args: argparse.Namespace,
     earlier: Mapping[str, Any] | None,
+    causes: Causes | None,
 ) -> Mapping[str, Any] | None:
     """Write the reports that were asked for; what changed since an earlier one is told and given back."""
     from simkit.cluster.report.comparison import compared
@@ -60,6 +62,7 @@ def write_audit_report(
         members=read_members(args),
         managed=args.managed,
         audit_log=args.audit_log,
+        causes=causes,
         prove=args.prove,
         limits=tuple(_limits(args)),
         sources=[datasets.path(datasets.DEMO)] if args.demo else paths_of(args),

@@ -28,7 +28,7 @@ from simkit.meta.python_gc import collection_paused
 
 if TYPE_CHECKING:
     from simkit.analysis import Cause, Finding, PlanStep, RemediationPlan
-    from simkit.analysis.causes import Remedy
+    from simkit.analysis.causes import Causes, Remedy
     from simkit.analysis.findings.suppress import SuppressedAudit
     from simkit.analysis.rbac.subject import Members
     from simkit.snapshot.dump import Dump
@@ -48,8 +48,9 @@ EFFECTS: Final = 40
 class Request:
     """The questions of a report besides the audit.
 
-    ``prove`` executes all paths, and not only one of each of the first causes. ``sources`` are the files of the dump,
-    ``today`` is when the report is made. ``limits`` are sentences that say which findings the audit left out.
+    ``causes`` are those of all findings, where they are known. ``prove`` executes all paths, and not only one of each
+    of the first causes. ``sources`` are the files of the dump, ``today`` is when the report is made. ``limits`` are
+    sentences that say which findings the audit left out.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Request:
     members: Members = field(default_factory=dict)
     managed: Sequence[str] = ()
     audit_log: Any = None
+    causes: Causes | None = None
     goals: Sequence[str] = GOALS
     best: int = BEST
     prove: bool = False
@@ -95,7 +97,9 @@ def document(dump: Dump, sifted: SuppressedAudit, request: Request, *, tell: Any
             dump,
         )
     )
-    causes = group_causes(snapshot, every, tuple(paths), members=request.members, managed=request.managed)
+    causes = request.causes or group_causes(
+        snapshot, every, tuple(paths), members=request.members, managed=request.managed
+    )
     say("executing paths on a fork")
     groups = grouped(causes, dump, request.members, every=request.prove, first=PROVEN)
     ids, subjects, teams = _ids(every), {path.subject for path in paths}, teams_of(dump)
