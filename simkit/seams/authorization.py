@@ -156,6 +156,8 @@ class ProviderAccess:
         What takes away some of what the policies allow.
     trusts
         Principals that let others become them, beyond single ones: the name, and whom, in words.
+    changers
+        Principals that may give themselves all access by the provider, each with whether that is certain.
     """
 
     provider: str = "EKS"
@@ -169,6 +171,7 @@ class ProviderAccess:
     undecided: tuple[AccessEntry, ...] = ()
     denials: tuple[Denial, ...] = ()
     trusts: tuple[tuple[str, str], ...] = ()
+    changers: tuple[tuple[str, bool], ...] = ()
 
     def members(self) -> dict[str, tuple[str, ...]]:
         """The principals in each group, as subjects in text form."""

@@ -209,6 +209,16 @@ def cloud_trust(survey: Survey, check: Check) -> Iterator[Finding]:
         yield check.finding(f"{text_of(who)} can be assumed by {whom}.", subjects=(who,))
 
 
+def cloud_changes(survey: Survey, check: Check) -> Iterator[Finding]:
+    """Principals of the provider that may give themselves all access, as its policies say."""
+    access = survey.snapshot.authorization.access
+    for name, certain in access.changers if access is not None else ():
+        who = Subject(USER, name)
+        how = "may make itself an administrator by an access entry"
+        told = f"{text_of(who)} {how}." if certain else f"Whether {text_of(who)} {how} is not known."
+        yield check.finding(told, severity=Severity.HIGH if certain else Severity.MEDIUM, subjects=(who,))
+
+
 ESCALATION_PATH: Final = "escalation-path"
 """The id of the check."""
 
@@ -253,6 +263,7 @@ WIDE_CHECKS: Final = (
     described_check("cloud-admin", cloud_administrators),
     described_check("cloud-masters", cloud_masters),
     described_check("cloud-trust", cloud_trust),
+    described_check("cloud-changes", cloud_changes),
     described_check("everybody", everybody),
     described_check("default-account", default_accounts),
     described_check("wildcard", wildcards),

@@ -26,6 +26,7 @@ from simkit.meta.objects import Object, annotations_of, at, name_of, namespace_o
 from simkit.seams.authorization import PRINCIPAL as PREFIX
 from simkit.seams.authorization import AccessEntry, AccessPolicy, ProviderAccess
 from simkit.seams.snapshot import Snapshot
+from simkit.snapshot.cloud.eks_permissions import Policies
 from simkit.snapshot.cloud.eks_trust import Statement, trust_of, trusts_account, trusts_pod_identity, wide_trust
 from simkit.snapshot.cloud.output import FOLDER, NOT_TOLD, TEMPLATE, Unexpected, mapping, mappings, split, text, texts
 
@@ -73,6 +74,9 @@ done
 for role in ${{ROLES:-}}; do  # names of other roles whose trust policies shall be read, if you like
   aws iam get-role --role-name "$role" --output json
 done; }} > {FOLDER}/roles.json
+if [ -n "${{POLICIES:-}}" ]; then  # POLICIES=1 reads who may change access entries: all roles, users and policies
+  aws iam get-account-authorization-details --output json > {FOLDER}/policies.json
+fi
 """
 """The shell commands that write the export of an EKS cluster into a folder."""
 
@@ -107,6 +111,10 @@ class EksExport:
     """The role of each described association: namespace, service account, role."""
     trusts: dict[tuple[str, str], tuple[str, tuple[Statement, ...]]] = field(default_factory=dict)
     """The ARN and the trust policy of each described role, by its identity."""
+    permissions: Policies = field(default_factory=Policies)
+    """The policies of IAM of the account."""
+    arn: str = ""
+    """The ARN of the cluster."""
     issuer: str = ""
     """The issuer of the tokens of the cluster's service accounts."""
     broken: list[str] = field(default_factory=list)
@@ -152,6 +160,7 @@ def _cluster(export: EksExport, output: Mapping[str, Any]) -> None:
     if mode and mode not in MODES:
         raise Unexpected(f"{mode!r} is no authentication mode")
     export.clusters[name] = mode
+    export.arn = str(cluster.get("arn") or "")
     issuer = at(cluster, "identity", "oidc", "issuer")
     export.issuer = issuer if isinstance(issuer, str) else ""
 
@@ -224,6 +233,7 @@ def _roles(export: EksExport, output: Mapping[str, Any]) -> None:
     for name in ("Roles", "RoleDetailList"):
         for role in mappings(output, name, optional=True):
             _trust(export, role)
+    export.permissions.take(output)
 
 
 def _trust(export: EksExport, role: Mapping[str, Any]) -> None:
@@ -268,43 +278,55 @@ def _access(export: EksExport, snapshot: Snapshot) -> ProviderAccess:
     if mode == "CONFIG_MAP":
         missing.append("in the mode CONFIG_MAP the creator of the cluster is an administrator whom nothing names")
     counted, undecided = split(replace(entry, policies=tuple(map(_decided, entry.policies))) for entry in entries)
-    rules, pod_roles = access_policies(), tuple(dict.fromkeys(_pod_roles(export, snapshot, counted, missing)))
-    trusts = [
-        (f"{PREFIX}{arn}", whom) for arn, trust in export.trusts.values() for whom in wide_trust(trust, export.issuer)
-    ]
-    if mode != "API":
-        trusts += [
-            (entry.name, f"every role and user of its account ({AUTH_MAP})") for entry in _accounts(snapshot, [])
-        ]
+    changers = [] if mode == "CONFIG_MAP" else export.permissions.changers(export.arn, export.entries)
+    changes = tuple((f"{PREFIX}{arn}", certain) for arn, certain in changers)
+    pod_roles = _pod_roles(
+        export, snapshot, [*counted, *(AccessEntry(name.removeprefix(PREFIX), "") for name, _ in changes)], missing
+    )
+    accounts = [] if mode == "API" else _accounts(snapshot, [])
     return ProviderAccess(
         "EKS",
         cluster,
         counted,
-        tuple(dict.fromkeys(missing)),
-        rules,
-        (),
-        pod_roles,
-        mode != "API",
-        undecided,
-        trusts=tuple(trusts),
+        unknown=(),
+        pod_roles=tuple(dict.fromkeys(pod_roles)),
+        missing=tuple(dict.fromkeys(missing)),
+        rules=access_policies(),
+        maps_objects=mode != "API",
+        undecided=undecided,
+        trusts=tuple(_trusts(export, snapshot, counted, accounts)),
+        changers=changes,
     )
+
+
+def _trusts(
+    export: EksExport, snapshot: Snapshot, entries: Iterable[AccessEntry], accounts: Iterable[AccessEntry]
+) -> Iterator[tuple[str, str]]:
+    """Whom the roles with access to the cluster, and those of its service accounts, trust beyond single ones."""
+    concerned = {_identity(one.principal) for one in entries}
+    concerned |= {_identity(role) for *_, role in (*_annotated(snapshot), *export.pod_roles.values())}
+    for identity, (arn, trust) in export.trusts.items():
+        for whom in wide_trust(trust, export.issuer) if identity in concerned else ():
+            yield f"{PREFIX}{arn}", whom
+    for entry in accounts:
+        yield entry.name, f"every role and user of its account ({AUTH_MAP})"
 
 
 def _pod_roles(
     export: EksExport, snapshot: Snapshot, entries: Iterable[AccessEntry], missing: list[str]
 ) -> Iterator[tuple[str, str, str]]:
     """The principals that pods become: by trust policies, and by annotations where these are not known."""
-    by_identity = {_identity(entry.principal): entry.principal for entry in entries}
+    by_identity = {_identity(entry.principal): entry.principal for entry in reversed(tuple(entries))}
     annotated = set(_annotated(snapshot))
     for namespace, account, role in sorted(annotated):
         if _identity(role) in by_identity and _identity(role) not in export.trusts:
             yield namespace, account, f"{PREFIX}{by_identity[_identity(role)]}"
-    for identity in by_identity.keys() & export.trusts.keys():
+    for identity in sorted(by_identity.keys() & export.trusts.keys()):
         name, (_, trust) = f"{PREFIX}{by_identity[identity]}", export.trusts[identity]
         for namespace, account in _service_accounts(snapshot):
             trusted = trusts_account(trust, export.issuer, namespace, account)
             if trusted is None:
-                missing.append(f"whether sa:{namespace}/{account} can assume {name}, whose trust policy is not decided")
+                missing.append(f"which service accounts can assume {name}, whose trust policy is not decided")
             if trusted or (trusted is None and any(_identity(one[2]) == identity for one in annotated)):
                 yield namespace, account, name
     for namespace, account, role in export.pod_roles.values():

@@ -54,7 +54,7 @@ def _statement(value: Mapping[str, Any]) -> Statement:
     if not isinstance(principals, Mapping) or not isinstance(conditions, Mapping):
         raise Unexpected("a statement of AssumeRolePolicyDocument is not as documented")
     told = tuple(
-        (str(operator).lower(), str(key).lower(), _texts(wanted))
+        (str(operator).lower(), str(key).lower(), texts_of(wanted))
         for operator, keys in conditions.items()
         if isinstance(keys, Mapping)
         for key, wanted in keys.items()
@@ -62,12 +62,13 @@ def _statement(value: Mapping[str, Any]) -> Statement:
     plain = not {"NotPrincipal", "NotAction"} & value.keys() and all(
         isinstance(one, Mapping) for one in conditions.values()
     )
-    who = {str(kind): _texts(names) for kind, names in principals.items()}
-    actions = tuple(one.lower() for one in _texts(value.get("Action")))
+    who = {str(kind): texts_of(names) for kind, names in principals.items()}
+    actions = tuple(one.lower() for one in texts_of(value.get("Action")))
     return Statement(value.get("Effect") == "Allow", actions, who, told, plain)
 
 
-def _texts(value: Any) -> tuple[str, ...]:
+def texts_of(value: Any) -> tuple[str, ...]:
+    """The texts of a part of a policy that is one text or a list of them."""
     listed = value if isinstance(value, list) else [value] if value is not None else []
     return tuple(str(one).lower() if isinstance(one, bool) else str(one) for one in listed)
 
@@ -78,12 +79,12 @@ def trusts_account(trust: Sequence[Statement], issuer: str, namespace: str, name
     if not host:
         return None
     claims = {f"{host}:sub".lower(): service_account_user(namespace, name), f"{host}:aud".lower(): AUDIENCE}
-    return _verdict(_holds(one, _WEB_IDENTITY, _is_federated(one, host), claims) for one in trust)
+    return combined(_holds(one, _WEB_IDENTITY, _is_federated(one, host), claims) for one in trust)
 
 
 def trusts_pod_identity(trust: Sequence[Statement]) -> bool | None:
     """Whether a role lets Pod Identity assume it; None if that is not known."""
-    return _verdict(_holds(one, _ASSUME, POD_IDENTITY in one.principals.get("Service", ()), {}) for one in trust)
+    return combined(_holds(one, _ASSUME, POD_IDENTITY in one.principals.get("Service", ()), {}) for one in trust)
 
 
 def wide_trust(trust: Sequence[Statement], issuer: str) -> Iterator[str]:
@@ -108,7 +109,7 @@ def _is_federated(statement: Statement, host: str) -> bool:
     )
 
 
-def _verdict(answers: Iterable[tuple[bool, bool | None]]) -> bool | None:
+def combined(answers: Iterable[tuple[bool, bool | None]]) -> bool | None:
     """What statements decide together, each with whether it allows and whether it holds."""
     found = list(answers)
     denied = [holds for allows, holds in found if not allows]
@@ -125,7 +126,7 @@ def _holds(statement: Statement, action: str, named: bool, claims: Mapping[str, 
     if not statement.plain:
         return statement.allows, None
     everybody = "*" in statement.principals.get("AWS", ())
-    if not (named or everybody) or not any(_fits(one, action) for one in statement.actions):
+    if not (named or everybody) or not any(fits(one, action) for one in statement.actions):
         return statement.allows, False
     answers = [_condition(operator, claims.get(key), wanted) for operator, key, wanted in statement.conditions]
     holds = False if False in answers else None if None in answers else True
@@ -135,9 +136,9 @@ def _holds(statement: Statement, action: str, named: bool, claims: Mapping[str, 
 def _condition(operator: str, claim: str | None, wanted: Sequence[str]) -> bool | None:
     if claim is None or operator not in (*_EXACT, *_LIKE):
         return None
-    return any(_fits(one, claim) if operator in _LIKE else one == claim for one in wanted)
+    return any(fits(one, claim) if operator in _LIKE else one == claim for one in wanted)
 
 
-def _fits(pattern: str, text: str) -> bool:
+def fits(pattern: str, text: str) -> bool:
     """True if a pattern with ``*`` and ``?`` is that of a text."""
     return fnmatchcase(text, pattern.replace("[", "[[]"))

@@ -168,6 +168,13 @@ def _set(facts: ClusterFacts, state: AttackState) -> Iterator[Edge]:
         yield _choice(state, target, **variables)
 
 
+def _user(facts: ClusterFacts, state: AttackState) -> Iterator[Edge]:
+    """The provider lets some of its principals give themselves all access."""
+    access = facts.snapshot.authorization.access
+    if access is not None and not state.impersonated and (state.name, True) in access.changers:
+        yield _step(state, CLUSTER_ADMIN, "cloud-changer")
+
+
 def _widened(facts: ClusterFacts, state: AttackState) -> Iterator[Edge]:
     if state.namespace == ALL:
         yield from _everywhere(facts, state)
@@ -185,6 +192,7 @@ _SURROUNDINGS: Final[Mapping[str, Surrounding]] = {
     states.GROUPS: _groups,
     states.SECRETS: _secrets,
     states.SET: _set,
+    USER: _user,
     states.NAMESPACE: _widened,
     states.RULES: _widened,
 }

@@ -1,0 +1,130 @@
+"""Policies of IAM: which principals may give themselves access to a cluster of EKS by access entries.
+
+Who may associate an access policy with an access entry, and has one or may create it, can administer the cluster.
+Policies of organizations, which are in no export of an account, may take that away.
+
+References
+----------
+``aws iam get-account-authorization-details``; AWS IAM user guide: "Policy evaluation logic"; Service authorization
+reference: "Actions, resources, and condition keys for Amazon Elastic Kubernetes Service".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from simkit.snapshot.cloud.eks_trust import combined, fits, texts_of
+from simkit.snapshot.cloud.output import Unexpected, mapping, mappings, text
+
+_CREATE: Final = "eks:createaccessentry"
+_ASSOCIATE: Final = "eks:associateaccesspolicy"
+_INLINE: Final = ("RolePolicyList", "UserPolicyList", "GroupPolicyList")
+
+
+class _Holder(NamedTuple):
+    """A principal or group: its statements, managed policies by ARN, groups, and whether a boundary limits it."""
+
+    statements: tuple[Mapping[str, Any], ...]
+    managed: tuple[str, ...]
+    groups: tuple[str, ...]
+    bounded: bool
+
+
+@dataclass
+class Policies:
+    """The principals, groups and policies of an account."""
+
+    holders: dict[str, _Holder] = field(default_factory=dict)
+    """Roles and users by their ARN."""
+    groups: dict[str, _Holder] = field(default_factory=dict)
+    managed: dict[str, tuple[Mapping[str, Any], ...]] = field(default_factory=dict)
+
+    def take(self, output: Mapping[str, Any]) -> None:
+        """Read an output. Raises Unexpected."""
+        for name in ("RoleDetailList", "UserDetailList"):
+            for one in mappings(output, name, optional=True):
+                self.holders[text(one, "Arn")] = _holder(one)
+        for one in mappings(output, "GroupDetailList", optional=True):
+            self.groups[text(one, "GroupName")] = _holder(one)
+        for one in mappings(output, "Policies", optional=True):
+            for version in mappings(one, "PolicyVersionList", optional=True):
+                if version.get("IsDefaultVersion") is True:
+                    self.managed[text(one, "Arn")] = statements_of(mapping(version, "Document"))
+
+    def changers(self, cluster_arn: str, with_entry: Iterable[str]) -> Iterator[tuple[str, bool]]:
+        """The principals that may make themselves administrators, each with whether that is certain.
+
+        Parameters
+        ----------
+        cluster_arn
+            The ARN of the cluster; empty if it is not known.
+        with_entry
+            The principals that have an access entry already.
+        """
+        known = set(with_entry)
+        for arn, holder in self.holders.items():
+            associates = self._may(holder, _ASSOCIATE, _entry_arn(cluster_arn, arn))
+            creates = True if arn in known else self._may(holder, _CREATE, cluster_arn)
+            if associates is not False and creates is not False:
+                yield arn, bool(associates and creates) and not holder.bounded
+
+    def _may(self, holder: _Holder, action: str, resource: str) -> bool | None:
+        sources = [holder, *(self.groups[name] for name in holder.groups if name in self.groups)]
+        answers = [_holds(one, action, resource) for source in sources for one in source.statements]
+        for arn in (arn for source in sources for arn in source.managed):
+            policy = self.managed.get(arn)
+            answers += [(True, None)] if policy is None else [_holds(one, action, resource) for one in policy]
+        return combined(answers)
+
+
+def statements_of(document: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
+    """The statements of a policy. Raises Unexpected."""
+    found = document.get("Statement")
+    listed = [found] if isinstance(found, Mapping) else found
+    if not isinstance(listed, list) or not all(isinstance(one, Mapping) for one in listed):
+        raise Unexpected("Statement of a policy is no list of objects")
+    return tuple(listed)
+
+
+def _holder(value: Mapping[str, Any]) -> _Holder:
+    inline = (one for name in _INLINE for one in mappings(value, name, optional=True))
+    statements = tuple(found for one in inline for found in statements_of(mapping(one, "PolicyDocument")))
+    managed = tuple(text(one, "PolicyArn") for one in mappings(value, "AttachedManagedPolicies", optional=True))
+    groups = value.get("GroupList")
+    return _Holder(statements, managed, texts_of(groups), "PermissionsBoundary" in value)
+
+
+def _entry_arn(cluster: str, principal: str) -> str:
+    """The ARN of an access entry of a principal, with some number of its own."""
+    before, _, name = cluster.partition(":cluster/")
+    account, _, rest = principal.partition(":iam::")[2].partition(":")
+    kind, _, path = rest.partition("/")
+    return f"{before}:access-entry/{name}/{kind}/{account}/{path.rpartition('/')[2]}/0" if name else ""
+
+
+def _holds(statement: Mapping[str, Any], action: str, resource: str) -> tuple[bool, bool | None]:
+    """Whether a statement allows, and whether it holds for an action on a resource."""
+    allows = statement.get("Effect") == "Allow"
+    actions, resources = texts_of(statement.get("Action")), texts_of(statement.get("Resource"))
+    if "NotAction" in statement:
+        named = not _any_fits(texts_of(statement["NotAction"]), action)
+    else:
+        named = _any_fits(actions, action)
+    if not named:
+        return allows, False
+    if statement.get("Condition") or "NotResource" in statement:
+        return allows, None
+    if "*" in resources:
+        return allows, True
+    if not resource:
+        return allows, None
+    if any(fits(one, resource) for one in resources):
+        return allows, True
+    numbered = resource.endswith("/0") and any(one.startswith(resource[:-1]) for one in resources)
+    return allows, None if numbered else False
+
+
+def _any_fits(patterns: Sequence[str], action: str) -> bool:
+    return any(fits(one.lower(), action) for one in patterns)
