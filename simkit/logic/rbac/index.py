@@ -156,7 +156,8 @@ class AccessIndex:
                     missing[binding.role] = None
                     continue
                 index = rules.first_mentioned(ask, mentions)
-                if index >= 0 and binding.key.resource in ACCESS_ENTRIES and (of_roles or self._denies(ask)):
+                by_entry = index >= 0 and self.entries is not None and binding.key.resource in ACCESS_ENTRIES
+                if by_entry and (of_roles or self._denies(ask)):
                     continue
                 if index >= 0:
                     return _allowed(binding, self._users(identity.user), identity.groups, index)
@@ -282,9 +283,9 @@ class AccessIndex:
         """True if a statement of the provider certainly takes away what its other statements grant."""
         return self.entries is not None and bool(self.entries.denials) and self.entries.denial(ask)[0] is True
 
-    def _denies_question(self, question: Question, subject: Subject) -> bool:
-        entries = self.entries
-        return entries is not None and bool(entries.denials) and entries.denies_question(question, subject)
+    def _denies_question(self, question: Question, binding: Binding, subject: Subject) -> bool:
+        by_entry = self.entries is not None and binding.key.resource in ACCESS_ENTRIES
+        return by_entry and self.entries is not None and self.entries.denies_question(question, subject)
 
     def _bind_fixed(self, entries: AccessEntryBindings) -> None:
         for key, rules in entries.roles():

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from simkit import Cluster
-from simkit.analysis.escalation.find.pod_constraints import LEADING_TO_NODES
+from simkit.analysis.escalation.find.pod_constraints import NODE_PODS
 from simkit.analysis.escalation.find.pod_specs import escapes_of
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request
@@ -43,7 +43,7 @@ def leads_to_a_node(cluster: Cluster, who: str = "user:ann") -> bool:
 
 def test_every_pod_of_the_search_has_a_way_to_its_node() -> None:
     """The search asks for pods that the list of escapes knows, and for each capability of that list."""
-    assert all(escapes_of(pod) for pod in LEADING_TO_NODES)
+    assert all(escapes_of(pod) for pod in NODE_PODS)
 
 
 @pytest.mark.parametrize("part", range(4))
@@ -74,7 +74,7 @@ def test_random_constraints_are_heeded_as_the_engine_does(part: int) -> None:
 def any_pod_is_admitted(cluster: Cluster, group: str) -> bool:
     """Whether the engine admits one of the pods that lead to a node."""
     groups = ("system:authenticated", *((group, OAUTH) if group else ()))
-    for pod in LEADING_TO_NODES:
+    for pod in NODE_PODS:
         for account in ("default", "root"):
             spec = {**pod["spec"], "serviceAccountName": account, "automountServiceAccountToken": False}
             body = {"metadata": {"name": "web"}, "spec": spec}

@@ -7,11 +7,11 @@ functions, so a path by a privileged pod that nobody on it could create is no pa
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from simkit.analysis.escalation.find.pod_specs import DEFAULT, POD_SPECS
 from simkit.analysis.escalation.table.requirement import Permission
-from simkit.analysis.rbac.objects import NAMESPACES, PODS
+from simkit.analysis.rbac.objects import PODS
 from simkit.logic.podsecurity.constraints import CONSTRAINTS, account_identity, held, is_readable
 from simkit.logic.rbac.binding import GROUP, USER, Subject
 from simkit.logic.rbac.question import Question
@@ -37,20 +37,27 @@ def _pod(volume: Mapping[str, Any] | None = None, context: Mapping[str, Any] | N
     return {"metadata": {}, "spec": {**spec, "containers": [container]}}
 
 
-PLAIN: Final = _pod()
+Pods = Literal["plain", "claiming", "leading to nodes"]
+PLAIN: Final[Pods] = "plain"
 """The pod that asks for the least."""
-CLAIMING: Final = (_pod({"persistentVolumeClaim": {"claimName": "host"}}),)
+CLAIMING: Final[Pods] = "claiming"
 """A pod with a volume of the cluster."""
+LEADING_TO_NODES: Final[Pods] = "leading to nodes"
+"""Pods that each have one way to their node; the first is that of proofs."""
 _HOST: Final = {"hostPath": {"path": "/"}}
 _ESCAPING: Final = ("SYS_ADMIN", "SYS_MODULE", "DAC_READ_SEARCH", "SYS_RAWIO", "ALL")
-LEADING_TO_NODES: Final = (
+NODE_PODS: Final = (
     _pod(_HOST, hostPID=True),
     _pod(_HOST),
     _pod(context={"privileged": True}),
     *(_pod(context={"capabilities": {"add": [name]}}) for name in _ESCAPING),
     _pod({"gitRepo": {"repository": "https://git.example/a.git"}}),
 )
-"""Pods that each have one way to their node; the first is that of proofs."""
+_PODS: Final[Mapping[Pods, Sequence[Object]]] = {
+    PLAIN: (_pod(),),
+    CLAIMING: (_pod({"persistentVolumeClaim": {"claimName": "host"}}),),
+    LEADING_TO_NODES: NODE_PODS,
+}
 _CONTROLLERS: Final = frozenset(
     ("daemon-set", "deployment", "replicaset", "replication", "statefulset", "job", "cronjob")
 )
@@ -61,19 +68,20 @@ class PodConstraints:
 
     Notes
     -----
-    O(constraints) for each namespace and kind of pod.
+    O(constraints + service accounts) for each namespace and kind of pod.
     """
 
     def __init__(self, facts: ClusterFacts) -> None:
         self._facts = facts
         self.every = tuple(facts.snapshot.scan(CONSTRAINTS))
         """All of them; without any, a dump does not show what OpenShift always has."""
-        self._admitting: dict[tuple[str, int], tuple[Object, ...]] = {}
+        self._using: dict[Question, frozenset[Principal]] = {}
+        self._fitting: dict[Pods, tuple[Object, ...]] = {}
         self.listed: frozenset[Principal] = frozenset(one for each in self.every for one in _listed(each))
         """The users and groups that constraints name themselves."""
 
     def account(
-        self, namespace: str, principals: Collection[Subject], pods: Sequence[Object], created: GroupResource
+        self, namespace: str, principals: Collection[Subject], pods: Pods, created: GroupResource
     ) -> str | None:
         """A service account with which one of some pods is admitted in a namespace; None if there is none.
 
@@ -84,20 +92,12 @@ class PodConstraints:
         created
             The resource that is written; where it is not that of pods, a controller makes the pods.
         """
-        accounts = [one.name for one in self._facts.accounts.get(namespace, ())] or [DEFAULT]
-        accounts.sort(key=lambda name: name != DEFAULT)
         if not principals:
-            return accounts[0]
+            return _names_of_accounts(self._facts, namespace)[0]
         makers = _principals(principals) if created == PODS else _CONTROLLING
-        for pod in pods:
-            for constraint in self._fitting(namespace, pod):
-                users = self._users(constraint, namespace)
-                if not makers.isdisjoint(users):
-                    return accounts[0]
-                for name in accounts:
-                    if not _of_identity(account_identity(namespace, name)).isdisjoint(users):
-                        return name
-        return None
+        if any(not makers.isdisjoint(self.users(one, namespace)) for one in self.fitting(pods)):
+            return _names_of_accounts(self._facts, namespace)[0]
+        return self._facts.answer(_own_account, namespace, pods)
 
     def refuse(self, principals: Collection[Subject], asked: Permission, account: Subject) -> bool:
         """True if no new pod of somebody can run as a service account; changes of pods are not looked at."""
@@ -106,26 +106,50 @@ class PodConstraints:
             return False
         makers = _principals(principals) if created == PODS else _CONTROLLING
         either = makers | _of_identity(account_identity(account.namespace, account.name))
-        return all(
-            either.isdisjoint(self._users(constraint, account.namespace))
-            for constraint in self._fitting(account.namespace, PLAIN)
-        )
+        return all(either.isdisjoint(self.users(one, account.namespace)) for one in self.fitting(PLAIN))
 
-    def _fitting(self, namespace: str, pod: Object) -> tuple[Object, ...]:
-        """The constraints that admit a pod; one that cannot be read may be among them."""
-        place = self._facts.get(NAMESPACES, namespace) or {}  # noted each time: its ranges may change
-        known = self._admitting.get((namespace, id(pod)))
+    def fitting(self, pods: Pods) -> tuple[Object, ...]:
+        """The constraints that admit one of some pods; one that cannot be read may be among them.
+
+        Namespaces make no difference: what the pods do not say is set from their ranges, and so lies in these.
+        """
+        known = self._fitting.get(pods)
         if known is None:
-            known = tuple(one for one in self.every if not is_readable(one) or not held(one, place, pod).errors)
-            self._admitting[namespace, id(pod)] = known
+            found = (
+                one
+                for pod in _PODS[pods]
+                for one in self.every
+                if not is_readable(one) or not held(one, {}, pod).errors
+            )
+            known = self._fitting[pods] = tuple({id(one): one for one in found}.values())
         return known
 
-    def _users(self, constraint: Object, namespace: str) -> frozenset[Principal]:
+    def users(self, constraint: Object, namespace: str) -> frozenset[Principal]:
         """Those who may use a constraint in a namespace, by its own lists and by roles."""
         group, resource = CONSTRAINTS
         asked = Question("use", group, resource, namespace=namespace, name=name_of(constraint))
-        allowed = (found.grant.subject.principal for found in self._facts.who(asked))
-        return frozenset((*_listed(constraint), *allowed, (GROUP, MASTERS)))
+        allowed = self._facts.who(asked)  # noted each time, too
+        if asked not in self._using:
+            granted = (found.grant.subject.principal for found in allowed)
+            self._using[asked] = frozenset((*_listed(constraint), *granted, (GROUP, MASTERS)))
+        return self._using[asked]
+
+
+def _names_of_accounts(facts: ClusterFacts, namespace: str) -> list[str]:
+    """The service accounts of a namespace, the default one first; it is there where no other is known."""
+    names = [one.name for one in facts.accounts.get(namespace, ())]
+    return sorted(names or [DEFAULT], key=lambda name: name != DEFAULT)
+
+
+def _own_account(facts: ClusterFacts, namespace: str, pods: Pods) -> str | None:
+    """A service account that may use a constraint for one of some pods itself, whoever makes them."""
+    constraints = facts.constraints
+    for one in constraints.fitting(pods) if constraints is not None else ():
+        users = constraints.users(one, namespace) if constraints is not None else frozenset()
+        for name in _names_of_accounts(facts, namespace):
+            if not _of_identity(account_identity(namespace, name)).isdisjoint(users):
+                return name
+    return None
 
 
 def _listed(constraint: Object) -> Iterator[Principal]:

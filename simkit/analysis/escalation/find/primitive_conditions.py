@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
@@ -18,7 +18,7 @@ from simkit.analysis.escalation.find.matching import (
     escalating_permissions,
     without_rbac_rules,
 )
-from simkit.analysis.escalation.find.pod_constraints import LEADING_TO_NODES, PodConstraints
+from simkit.analysis.escalation.find.pod_constraints import LEADING_TO_NODES, PodConstraints, Pods
 from simkit.analysis.escalation.find.pod_specs import POD_SPECS
 from simkit.analysis.escalation.table.requirement import Permission
 from simkit.analysis.rbac.index import members_in, principals_of
@@ -33,7 +33,7 @@ from simkit.meta.domain import SYSTEM_NAMESPACE, api_group
 from simkit.meta.identity import ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED
 from simkit.meta.identity import SERVICE_ACCOUNTS as ALL_ACCOUNTS
 from simkit.meta.names import GroupResource, Key
-from simkit.meta.objects import Object, at, labels_of, name_of
+from simkit.meta.objects import at, labels_of, name_of
 from simkit.seams.authorization import OPENSHIFT
 
 
@@ -327,20 +327,16 @@ def admitting(
     holder: Holder,
     match: VariantMatch,
     places: Iterable[str],
-    pods: Sequence[Object] | None = None,
+    pods: Pods = LEADING_TO_NODES,
 ) -> Iterator[Variables]:
-    """The namespaces in which constraints, if there are any, admit a pod of the holder that leads to a node.
-
-    With constraints, the service account of the pod is told, too. ``pods`` are others than those that lead to nodes.
-    """
+    """The namespaces in which constraints, if there are any, admit a pod of the holder, with its account then."""
     written = [GroupResource(one.group, one.resource) for met in match.met for one, _ in met.holds(match.namespace)]
     created = next((one for one in written if one in POD_SPECS), None)
     for place in places:
         if facts.constraints is None or created is None:
             yield {"namespace": place}
             continue
-        wanted = LEADING_TO_NODES if pods is None else pods
-        account = facts.constraints.account(place, holder.principals, wanted, created)
+        account = facts.constraints.account(place, holder.principals, pods, created)
         if account is not None:
             yield {"namespace": place, "some_account": account}
 
