@@ -25,6 +25,8 @@ What is compared is access, not objects: a permission that another binding grant
 
 Exit code: 0 when nobody gained access, 1 when somebody did, 2 for wrong use or unreadable input.
 """
+SHOWN = ("change", "subject", "scope", "verbs", "resources", "bindings")
+"""The columns for people, in which permissions with the same reason are one row."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +42,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Compare, write, and return the exit code."""
-    from simkit.analysis.access.compare import COLUMNS, compare
+    from simkit.analysis.access.compare import COLUMNS, access_changes, compare
 
     before, after = (dump_of([path], args) for path in (args.before, args.after))
     warn_of_unknown_namespace(after, args.namespace)
@@ -49,8 +51,9 @@ def run(args: argparse.Namespace) -> int:
     rows = found.to_dict("records")
     if args.output == "markdown":
         sys.stdout.write(limits.quoted() + comment(rows))
+    elif rows and args.output in ("table", "wide"):
+        print(f"{headline(rows)}\n")
+        write_rows(SHOWN, [one._asdict() for one in access_changes(rows)], args.output)
     else:
-        if rows and args.output == "table":
-            print(f"{headline(rows)}\n")
         write_rows(COLUMNS, rows, args.output, empty="no differences: nobody gained or lost access")
     return 1 if any(row["change"] == "gained" for row in rows) else 0

@@ -71,3 +71,18 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert grave.startswith("- :warning: `user:ann` can now impersonate, get, list")
     assert "`serviceaccounts`" in grave
     assert len(out.split("<details>")[0].splitlines()) <= SHOWN + 4
+
+
+def test_the_table_has_a_row_for_each_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Permissions that come with the same verbs through the same binding are one row for people, and several as CSV."""
+    made = [role("r", rule("get,list", "pods,secrets")), binding("b", "r", "user:zoe", namespace="shop")]
+    before, after = tmp_path / "before.json", tmp_path / "after.json"
+    before.write_bytes(orjson.dumps({"kind": "List", "apiVersion": "v1", "items": made[:1]}))
+    after.write_bytes(orjson.dumps({"kind": "List", "apiVersion": "v1", "items": made}))
+    rows = {}
+    for form in ("table", "csv"):
+        assert main(["diff", str(before), str(after), "--complete", "*", "-o", form]) == 1
+        rows[form] = [line for line in capsys.readouterr().out.splitlines() if line.startswith("gained")]
+    assert len(rows["table"]) == 2  # secrets weigh more than pods
+    assert "get, list" in rows["table"][0]
+    assert len(rows["csv"]) == 4
