@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from datetime import date
 from hashlib import sha256
 from html.parser import HTMLParser
@@ -314,3 +317,19 @@ def test_the_page_of_the_demo_is_small(tmp_path: Path) -> None:
     cluster = load(datasets.path(datasets.DEMO))
     target = write_page(content(cluster), tmp_path / "report.html")
     assert target.stat().st_size < 700_000
+
+
+@pytest.mark.slow
+def test_a_report_is_the_same_in_every_process() -> None:
+    """Its order does not depend on hashes, which are others in each process."""
+    command = (
+        "import orjson, sys; from tests.cluster.test_report import OBJECTS, content, dump_of; "
+        "sys.stdout.buffer.write(orjson.dumps({**content(dump_of(*OBJECTS)), 'made': ''}))"
+    )
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", command], env={**os.environ, "PYTHONHASHSEED": seed}, check=True, capture_output=True
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(found) == 1

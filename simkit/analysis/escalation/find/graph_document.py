@@ -100,9 +100,9 @@ def _leading(graph: EscalationGraph, starts: Sequence[AttackState], goals: Seque
     """The edges on ways from some states to some goals."""
     ways = [ways_to(graph, goal) for goal in goals]
     reached = graph.reachable(starts)
-    kept = {state for state in reached if any(state in found for found in ways)}
+    kept = dict.fromkeys(state for state in reached if any(state in found for found in ways))  # in order, unlike a set
     ends = {state for state in kept if all(state not in found or found[state].edge is None for found in ways)}
-    return [edge for state in kept - ends for edge in reached[state] if edge.target in kept]
+    return [edge for state in kept if state not in ends for edge in reached[state] if edge.target in kept]
 
 
 def _written(
