@@ -85,7 +85,8 @@ class Moment:
 class PastDecision:
     """Whether a subject could do something at a moment.
 
-    ``yes`` and ``no`` are certain; ``unknown`` depends on objects that the log does not tell.
+    ``yes`` and ``no`` are certain; ``unknown`` depends on objects that the log does not tell, or on statements of a
+    provider that may or may not count.
     """
 
     verdict: Verdict
@@ -120,7 +121,7 @@ def moment_of(timeline: Timeline, time: float, release: str, authorization: Auth
 def decided(moment: Moment, subject: Any, verb: str, resource: str, **asked: Any) -> PastDecision:
     """The decision of a moment about one request."""
     sure = can(moment.certain, subject, verb, resource, **asked)
-    if not moment.covered:
+    if not moment.covered or sure.unknown:
         return PastDecision("unknown", sure, moment)
     if sure.allowed:
         return PastDecision("yes", sure, moment)
