@@ -157,7 +157,8 @@ class ProviderAccess:
     trusts
         Principals that let others become them, beyond single ones: the name, and whom, in words.
     changers
-        Principals that may give themselves all access by the provider, each with whether that is certain.
+        Principals that may give themselves all access by the provider, as subjects in text form, each with whether that
+        is certain.
     """
 
     provider: str = "EKS"

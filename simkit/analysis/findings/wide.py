@@ -29,6 +29,7 @@ from simkit.logic.rbac.rule import ALL, Rule
 from simkit.meta.domain import SYSTEM_NAMESPACE
 from simkit.meta.identity import ANONYMOUS, AUTHENTICATED, SERVICE_ACCOUNTS, UNAUTHENTICATED
 from simkit.meta.names import Key
+from simkit.seams.authorization import GRANTS
 
 
 def administrators(survey: Survey, check: Check) -> Iterator[Finding]:
@@ -212,9 +213,10 @@ def cloud_trust(survey: Survey, check: Check) -> Iterator[Finding]:
 def cloud_changes(survey: Survey, check: Check) -> Iterator[Finding]:
     """Principals of the provider that may give themselves all access, as its policies say."""
     access = survey.snapshot.authorization.access
-    for name, certain in access.changers if access is not None else ():
-        who = Subject(USER, name)
-        how = "may make itself an administrator by an access entry"
+    if access is None:
+        return
+    for text, certain in access.changers:
+        who, how = parse_subject(text), f"may make itself an administrator by an {GRANTS[access.provider][0]}"
         told = f"{text_of(who)} {how}." if certain else f"Whether {text_of(who)} {how} is not known."
         yield check.finding(told, severity=Severity.HIGH if certain else Severity.MEDIUM, subjects=(who,))
 

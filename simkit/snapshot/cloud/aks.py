@@ -32,7 +32,7 @@ from simkit.snapshot.cloud.aks_denials import (
     is_deny_assignment,
     why_undecided,
 )
-from simkit.snapshot.cloud.aks_roles import Role, built_in_roles, permissions_of
+from simkit.snapshot.cloud.aks_roles import CLUSTERS, Role, built_in_roles, permissions_of
 from simkit.snapshot.cloud.output import (
     EVERYTHING,
     FOLDER,
@@ -56,6 +56,10 @@ _ID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII
 _ADMIN_ACTIONS: Final = ("listclusteradmincredential/action", "accessprofiles/listcredential/action")
 _ADMIN_ACTIONS_WITHOUT_ENTRA: Final = ("listclusterusercredential/action", "runcommand/action")
 """The actions that make an administrator, too, where the cluster does not ask Microsoft Entra ID who somebody is."""
+_CHANGES: Final = ("microsoft.authorization/roleassignments/write", f"{CLUSTERS.rstrip('/')}/write")
+"""The actions by which somebody gives away all access: to write role assignments, or the cluster itself."""
+_CHANGERS: Final = ("18d7d88d-d35e-4fb5-a5c3-7773c20a72d9", "f58310d9-a9f6-439a-9e8d-f62e7b41a168")
+"""The built-in roles that write role assignments and grant nothing else: the administrators of access."""
 _GROUPS: Final = ("Group", "ForeignGroup")
 _USERS: Final = ("User", "ServicePrincipal", "MSI", "")
 """The types of principals that send requests; outputs of old versions have none."""
@@ -208,6 +212,7 @@ class _Access:
         self._unknown: dict[tuple[str, str], None] = {}
         self._rules: dict[str, tuple[Object, ...]] = {}
         self._entries: dict[tuple[str, str], dict[AccessPolicy, None]] = {}
+        self._changers: dict[str, bool] = {}
         self._administrators: dict[Named, tuple[str, ...]] = {}
         """Those who get the credentials of an administrator, with the actions by which they do."""
         self._custom = custom_resources(snapshot)
@@ -240,12 +245,13 @@ class _Access:
             "AKS",
             name,
             known,
-            tuple(self._missing),
+            tuple(dict.fromkeys(self._missing)),
             self._rules,
             unknown,
             pod_roles,
             undecided=undecided,
             denials=denials,
+            changers=tuple(self._changers.items()),
         )
 
     def _denied(self, groups: Mapping[Named, Sequence[str]]) -> Iterator[tuple[DenyAssignment, Denial]]:
@@ -287,7 +293,7 @@ class _Access:
         yield from (one.who for one in self._export.assignments if one.who.name)
         yield from (one for some in self._export.members.values() for one in some if one.name)
 
-    def _credentials_denied(
+    def _denied_all(
         self, subject: Named, actions: Collection[str], groups: Mapping[Named, Sequence[str]]
     ) -> tuple[bool | None, str]:
         """Whether none of some actions is left to somebody, None if that is not known; and the denial."""
@@ -297,7 +303,7 @@ class _Access:
             found: tuple[bool | None, str] = False, ""
             for one, denial in self._denials:
                 holds = denial.holds_for(names, some_member=subject[0] == "Group")
-                if holds is not False and found[0] is not True and Role("", one.permissions).may(action):
+                if holds is not False and found[0] is not True and Role("", one.permissions).does(action):
                     found = (None if denial.undecided else holds), denial.name
             if found[0] is False:
                 return found
@@ -328,6 +334,8 @@ class _Access:
     def _assign(self, one: _Assignment, groups: Mapping[Named, Sequence[str]]) -> None:
         namespace = self._namespace(one.scope)
         role = self._export.roles.get(one.role) or built_in_roles().get(one.role)
+        if namespace == "":
+            self._note_changer(one, role, groups)
         if namespace is None or not (self._by_azure or self._admin_actions) or (role and not role.permissions):
             return
         name = (role.name if role else "") or one.role_name or one.role
@@ -349,6 +357,19 @@ class _Access:
         if actions:
             self._administer(subject, name, place, undecided, actions, groups)
 
+    def _note_changer(self, one: _Assignment, role: Role | None, groups: Mapping[Named, Sequence[str]]) -> None:
+        """Note somebody who may write role assignments or the cluster; conditions limit the roles that may be given."""
+        changes = [action for action in _CHANGES if role is not None and role.does(action)]
+        if one.role in _CHANGERS and one.role not in self._export.roles:
+            changes = [*_CHANGES[:1]]
+        subject = self._subject(one.who) if changes else None
+        if subject is None:
+            return
+        denied = self._denied_all(subject, changes, groups)[0]
+        if denied is not True:
+            text = f"{subject[0].lower()}:{subject[1]}"
+            self._changers[text] = self._changers.get(text, False) or (denied is False and not one.condition)
+
     def _administer(
         self,
         subject: Named,
@@ -359,7 +380,7 @@ class _Access:
         groups: Mapping[Named, Sequence[str]],
     ) -> None:
         """Make somebody an administrator who may get the credentials of one, if that is not denied."""
-        denied, by = self._credentials_denied(subject, actions, groups)
+        denied, by = self._denied_all(subject, [f"{CLUSTERS}{action}" for action in actions], groups)
         if denied is None or undecided:
             why = undecided or f"unless {by} denies it"
             policy = AccessPolicy(f"{name} {CREDENTIALS}", (), place, why)

@@ -55,6 +55,10 @@ class Role(NamedTuple):
         """True if the role allows one of the actions on a cluster."""
         return any(_covers(one.actions, one.without, f"{CLUSTERS}{action}") for one in self.permissions)
 
+    def does(self, action: str) -> bool:
+        """True if the role allows an action, in small letters."""
+        return any(_covers(one.actions, one.without, action) for one in self.permissions)
+
     def rules(self, release: str, custom: Collection[tuple[str, str]]) -> tuple[Object, ...]:
         """The rules of its data actions, for the resources of a release and some custom ones."""
         blocks = [one for one in self.permissions if one.data_actions]

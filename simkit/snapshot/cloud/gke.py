@@ -48,6 +48,16 @@ ALL_USERS: Final = f"{GOOGLE}allAuthenticatedUsers"
 """The user that stands for everybody with a Google account."""
 _IMPERSONATORS: Final = frozenset(("roles/iam.workloadIdentityUser", "roles/iam.serviceAccountTokenCreator"))
 """The roles with which a pod becomes a service account of Google Cloud."""
+_SETTING_POLICIES: Final = tuple(
+    f"resourcemanager.{one}.setIamPolicy" for one in ("projects", "folders", "organizations")
+)
+_SETTERS: Final = frozenset(
+    (
+        *("roles/owner", "roles/iam.securityAdmin", "roles/resourcemanager.projectIamAdmin"),
+        *("roles/resourcemanager.folderIamAdmin", "roles/resourcemanager.organizationAdmin"),
+    )
+)
+"""The predefined roles that may set IAM policies, where the export does not describe them."""
 _ACCOUNTS: Final = GroupResource("", "serviceaccounts")
 _ADDRESS: Final = re.compile(r"[^\s@/:\[\]()]+@[\w.-]+", re.ASCII)
 _POOL: Final = re.compile(
@@ -240,6 +250,8 @@ class _Access:
         self._missing = list(dict.fromkeys(self._gaps()))
         self._unknown: dict[tuple[str, str], None] = {}
         self._policies: dict[str, dict[AccessPolicy, None]] = {}
+        self._setters: dict[str, bool] = {}
+        """The members that may set IAM policies, and whether that is certain."""
         self._rules: dict[str, tuple[Object, ...]] = {}
         self._custom = custom_resources(snapshot)
 
@@ -265,10 +277,20 @@ class _Access:
         if not self._groups_count:
             self._grant_members(groups)
         entries: dict[str, AccessEntry] = {}
-        for member in dict.fromkeys((*self._policies, *map(_member, groups if self._groups_count else ()))):
+        changers: dict[str, bool] = {}
+        if not self._groups_count:
+            for address, mine in groups.items():
+                found = [self._setters[f"group:{one}"] for one in mine if f"group:{one}" in self._setters]
+                if found:
+                    self._setters[_member(address)] = self._setters.get(_member(address), False) or any(found)
+        for member in dict.fromkeys(
+            (*self._policies, *self._setters, *map(_member, groups if self._groups_count else ()))
+        ):
             entry = self._entry(member, groups)
             if entry is not None:
                 entries[entry.name] = entry
+                if member in self._setters:
+                    changers[f"{entry.kind.lower()}:{entry.name}"] = self._setters[member]
         pod_roles = tuple(dict.fromkeys(self._pod_roles(entries)))
         known, undecided = split(entries.values())
         denials = tuple(
@@ -276,10 +298,17 @@ class _Access:
                 self._export.denials, self._project, self._members(groups), self._pods, self._undecided, self._custom
             )
         )
-        name = str(self._export.cluster.get("name") or "")
-        unknown, missing = tuple(self._unknown), tuple(self._missing)
         return ProviderAccess(
-            "GKE", name, known, missing, self._rules, unknown, pod_roles, undecided=undecided, denials=tuple(denials)
+            "GKE",
+            str(self._export.cluster.get("name") or ""),
+            known,
+            tuple(self._missing),
+            self._rules,
+            tuple(self._unknown),
+            pod_roles,
+            undecided=undecided,
+            denials=tuple(denials),
+            changers=tuple(changers.items()),
         )
 
     def _members(self, groups: Mapping[str, Collection[str]]) -> dict[str, list[str]]:
@@ -312,7 +341,9 @@ class _Access:
         if permissions is None:
             permissions = permissions_of(grant.role)
         rules, strange = ((), ()) if permissions is None else rules_of_permissions(permissions, self._custom)
-        open_ = self._undecided(grant.condition, grant.expression) if rules or permissions is None else ""
+        sets = not {*self._export.roles.get(grant.role, ())}.isdisjoint(_SETTING_POLICIES)
+        sets = sets or (grant.role not in self._export.roles and grant.role in _SETTERS)
+        open_ = self._undecided(grant.condition, grant.expression) if rules or sets or permissions is None else ""
         if open_ is None:
             return
         undecided = ", ".join(filter(None, (NOT_TOLD if permissions is None else "", open_)))
@@ -320,6 +351,10 @@ class _Access:
         for member in grant.members:
             if member.startswith("deleted:"):
                 continue
+            if sets:  # conditions of such grants limit the roles that may be given
+                self._setters[member] = self._setters.get(member, False) or not (
+                    grant.condition or self._export.denials
+                )
             if rules:
                 self._rules[grant.role] = rules
             if rules or undecided:

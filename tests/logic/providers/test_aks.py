@@ -275,3 +275,21 @@ def test_the_demo_export_is_complete() -> None:
     assert "Azure Kubernetes Service RBAC Admin of otto@pellowick.example (on the condition @Resource" in caveat.text
     assert set(found.findings(checks=["cloud-admin"])["subjects"]) == {("sa:ci/shiftwork",)}
     assert set(found.findings(checks=["cloud-masters"])["subjects"]) == {("user:platform-admin@pellowick.example",)}
+
+
+def test_who_may_write_role_assignments_or_the_cluster_may_administer_it() -> None:
+    """Owners, contributors and administrators of access; a condition leaves it open, and readers may not."""
+    administrator = "18d7d88d-d35e-4fb5-a5c3-7773c20a72d9"
+    for role, condition, wanted in (
+        (OWNER, None, 1),
+        (CONTRIBUTOR, None, 1),
+        (administrator, None, 1),
+        (administrator, "@Request[a:b] StringEquals 'c'", 0),
+        (READER_OF_SUBSCRIPTION, None, None),
+        (WRITER, None, None),
+    ):
+        found = dump(export(assignment(role, 0, GROUP, condition)))
+        told = [str(one) for one in found.findings(checks=["cloud-changes"])["message"]]
+        assert len(told) == (wanted is not None), (role, told)
+        paths = found.escalations("user:ann@acme.example", goal="cluster-admin")
+        assert [path.primitives for path in paths] == [("K20",)] * (wanted or 0), (role, condition)

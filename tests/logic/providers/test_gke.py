@@ -373,3 +373,32 @@ def test_a_server_allows_what_the_export_grants(monkeypatch: pytest.MonkeyPatch,
     for resource, wanted in (("pods", Verdict.ALLOW), ("secrets", Verdict.NO_OPINION)):
         asked = Attributes(auditor, "list", "", "v1", resource, namespace="tracking")
         assert made[0].authorizer.authorize(asked).verdict is wanted
+
+
+def test_who_may_set_iam_policies_may_administer_the_cluster() -> None:
+    """By a role that the export describes, or one that is known; a condition, or a deny policy, leaves it open."""
+    own: Any = {
+        "name": f"projects/{PROJECT}/roles/own",
+        "includedPermissions": ["resourcemanager.projects.setIamPolicy"],
+    }
+    outputs = export(
+        ("roles/owner", "user:owner@acme.example"),
+        (own["name"], "serviceAccount:" + GOOGLE_ACCOUNT),
+        ("roles/resourcemanager.projectIamAdmin", "user:limited@acme.example"),
+        ("roles/editor", "user:editor@acme.example"),
+        extra=(own,),
+    )
+    outputs[1][0]["policy"]["bindings"][2]["condition"] = {"title": "some roles", "expression": "api.getAttribute('x')"}
+    cluster = dump(outputs)
+    told = [str(one) for one in cluster.findings(checks=["cloud-changes"])["message"]]
+    assert sorted(told) == [
+        "Whether user:limited@acme.example may make itself an administrator by an IAM binding is not known.",
+        f"user:{GOOGLE_ACCOUNT} may make itself an administrator by an IAM binding.",
+        "user:owner@acme.example may make itself an administrator by an IAM binding.",
+    ]
+    (path,) = cluster.escalations(f"user:{GOOGLE_ACCOUNT}", goal="cluster-admin")
+    assert path.primitives == ("K20",)
+    assert not cluster.escalations("user:limited@acme.example", goal="cluster-admin")
+    denial = {"name": "policies/x%2Fprojects%2Facme/denypolicies/d", "kind": "DenyPolicy", "rules": []}
+    open_ = dump([*outputs, denial]).findings(checks=["cloud-changes"])["message"]
+    assert all(str(one).startswith("Whether") for one in open_)

@@ -13,6 +13,7 @@ from simkit.analysis.escalation.find.outcomes import WITHOUT_MASTERS
 from simkit.analysis.escalation.find.pod_specs import account_named
 from simkit.analysis.escalation.find.states import ALL, CLUSTER_ADMIN, AttackState, rules_state, subject_state
 from simkit.analysis.escalation.table.primitive import primitives
+from simkit.analysis.rbac.subject import text_of
 from simkit.logic.rbac.binding import GROUP, ROLES, USER, Subject
 from simkit.meta.identity import MASTERS
 from simkit.meta.names import Key
@@ -168,10 +169,12 @@ def _set(facts: ClusterFacts, state: AttackState) -> Iterator[Edge]:
         yield _choice(state, target, **variables)
 
 
-def _user(facts: ClusterFacts, state: AttackState) -> Iterator[Edge]:
+def _principal(facts: ClusterFacts, state: AttackState) -> Iterator[Edge]:
     """The provider lets some of its principals give themselves all access."""
     access = facts.snapshot.authorization.access
-    if access is not None and not state.impersonated and (state.name, True) in access.changers:
+    if access is None or not access.changers or state.impersonated or state.subject is None:
+        return
+    if (text_of(state.subject), True) in access.changers:
         yield _step(state, CLUSTER_ADMIN, "cloud-changer")
 
 
@@ -192,7 +195,8 @@ _SURROUNDINGS: Final[Mapping[str, Surrounding]] = {
     states.GROUPS: _groups,
     states.SECRETS: _secrets,
     states.SET: _set,
-    USER: _user,
+    USER: _principal,
+    GROUP: _principal,
     states.NAMESPACE: _widened,
     states.RULES: _widened,
 }
