@@ -13,7 +13,7 @@ from simkit.cli.notes import complain, complain_of, note
 from simkit.cli.output import COMPLETE, add_output, write_rows
 from simkit.cli.pictures import add_plot, write_plot
 from simkit.cli.reports import FORMS, Case, Fault
-from simkit.cli.source import demo_path, standard_input
+from simkit.cli.source import add_cloud, demo_path, standard_input
 from simkit.meta.errors import SimkitError
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--demo", action="store_true", help="use the demo cluster of simkit")
     parser.add_argument("--context", metavar="NAME", help="ask a running cluster, through this context ('': current)")
     parser.add_argument("--kubeconfig", type=Path, metavar="FILE", help="where the context is (as kubectl finds it)")
+    add_cloud(parser)
     parser.add_argument("--report", type=Path, metavar="FILE", help="write an HTML page with all of it")
     add_plot(parser)
     parser.add_argument("--plan", action="store_true", help="show the steps to take, hop by hop")
@@ -99,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
         if args.audit_log:
             note("recorded requests were not decided by the authorizers of both releases: that needs --from")
     span = ReleaseSpan.of(since, args.to)
-    sandbox = _cluster(span, items) if args.validate or args.prove or (args.audit_log and since) else None
+    sandbox = _cluster(span, items, args.cloud) if args.validate or args.prove or (args.audit_log and since) else None
     found = report_of(
         items, span, audit_log=args.audit_log, metrics=args.metrics, sandbox=sandbox, requests_since=args.requests_since
     )
@@ -231,8 +232,8 @@ def _write_proof(found: UpgradeReport, form: str) -> None:
     write_rows(columns, table.to_dict("records"), _table_form(form), shown=PROVEN, empty="nothing to execute")
 
 
-def _cluster(span: ReleaseSpan, items: Items) -> Cluster:
-    """A cluster with the stored objects that were read."""
+def _cluster(span: ReleaseSpan, items: Items, cloud: list[str]) -> Cluster:
+    """A cluster with the stored objects that were read, and what the export of its provider grants."""
     from simkit.cluster.cluster import Cluster
     from simkit.cluster.options import Options
     from simkit.schema.releases import BASE
@@ -241,7 +242,14 @@ def _cluster(span: ReleaseSpan, items: Items) -> Cluster:
     stored = [dict(item.obj) for item in items.items if item.origin == "stored"]
     release = span.start or BASE
     options = Options(release=release)
-    return Cluster.of(load(stored, release=release), options) if stored else Cluster(options=options)
+    if not stored:
+        return Cluster(options=options)
+    dump = load(stored, release=release)
+    if cloud:
+        from simkit.snapshot.cloud.exports import with_cloud
+
+        dump = with_cloud(dump, cloud)
+    return Cluster.of(dump, options)
 
 
 def _table_form(form: str) -> str:

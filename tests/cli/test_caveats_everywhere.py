@@ -173,7 +173,7 @@ def test_programs_and_those_who_watch_are_told(files: dict[str, str]) -> None:
 
 def test_every_command_that_reads_a_cluster_takes_an_export(capsys: pytest.CaptureFixture[str]) -> None:
     """So that the caveat can be answered everywhere."""
-    for command in COMMANDS:
+    for command in (*COMMANDS, "upgrade", "history", "rehearse", "watch", "serve", "mcp"):
         main([*command.split(" ")[:1], "--help"])
         assert "--cloud" in capsys.readouterr().out, command
     assert inspect.signature(simkit.load).parameters["cloud"].default is None
