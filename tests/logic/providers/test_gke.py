@@ -407,13 +407,13 @@ def test_who_may_set_iam_policies_may_administer_the_cluster() -> None:
 def test_an_unknown_answer_is_written_as_such(capsys: pytest.CaptureFixture[str]) -> None:
     """On the command line, in each form; beside the list of who-can; the exit code is that of no certain yes."""
     source = ["--demo", "--cloud", str(datasets.path("clusters/pellowick-gke.json"))]
-    asked = ["can-i", "get", "pods", "--as", "user:otto@pellowick.example", *source]
+    asked = ["can-i", "delete", "nodes", "--as", "user:otto@pellowick.example", *source]
     assert main(asked) == 1
     out = capsys.readouterr().out
-    assert out.startswith("unknown  user:otto@pellowick.example: get pods\n")
+    assert out.startswith("unknown  user:otto@pellowick.example: delete nodes\n")
     assert "migration weekend" in out
     for form in ("json", "yaml", "csv", "markdown"):
         assert main([*asked, "-o", form]) == 1
         assert "unknown" in capsys.readouterr().out, form
-    main(["who-can", "get", "pods", *source, "-o", "json"])
+    main(["who-can", "delete", "nodes", *source, "-o", "json"])
     assert "Unknown: these may be allowed it, too: user:otto@pellowick.example" in capsys.readouterr().out
