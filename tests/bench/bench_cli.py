@@ -19,16 +19,23 @@ spec: {minAvailable: 1, selector: {matchLabels: {app: shop}}}
 RUNS = 3
 
 
-def processor_seconds(command: list[str]) -> float:
-    """User and system seconds of a command and its children, the least of some runs after one that compiles modules."""
+UNIT = [sys.executable, "-c", "import pandas"]
+
+
+def processor_seconds(*commands: list[str]) -> list[float]:
+    """User and system seconds of commands and their children, in turn: of each the least of some runs after one that
+    compiles modules.
+    """
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    times = []
+    times: list[list[float]] = []
     for _ in range(RUNS + 1):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run(command, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    return min(times[1:])
+        times.append([])
+        for command in commands:
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            subprocess.run(command, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            times[-1].append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return [min(some) for some in zip(*times[1:], strict=True)]
 
 
 def main() -> None:
@@ -40,8 +47,6 @@ def main() -> None:
         folder = Path(name)
         manifest, page = folder / "budget.yaml", folder / "page.html"
         manifest.write_text(MANIFEST, encoding="utf-8")
-        unit = processor_seconds([sys.executable, "-c", "import pandas"])
-        print(f"{'import pandas':44} {unit:6.2f} s")
         commands = [["upgrade", str(manifest), "--to", "1.33"]]
         for source in ["--demo"] if dump is None else ["--demo", dump]:
             commands += [
@@ -51,7 +56,7 @@ def main() -> None:
                 ["escalations", source, "--prove"],
             ]
         for command in commands:
-            seconds = processor_seconds([sys.executable, "-m", "simkit.cli", *command])
+            unit, seconds = processor_seconds(UNIT, [sys.executable, "-m", "simkit.cli", *command])
             shown = " ".join(Path(word).name if "/" in word else word for word in command)
             print(f"{shown:44} {seconds:6.2f} s {seconds / unit:6.1f} times")
 
