@@ -42,7 +42,6 @@ from simkit.analysis.rbac.subject import normalize_subject, text_of
 from simkit.logic.providers.access_entries import disassociation
 from simkit.logic.rbac.binding import ACCESS_ENTRIES, ACCESS_POLICIES, SERVICE_ACCOUNT, Binding, Subject
 from simkit.meta.names import Key
-from simkit.seams.snapshot import Snapshot
 
 MOST: Final = 12
 """Of a role from which more permissions would have to go, its subjects are taken instead."""
@@ -132,14 +131,10 @@ DANGLING_ROLE: Final = ("missing-role", "empty-binding", "duplicate-binding", "s
 class Advisor:
     """The remedies of one snapshot."""
 
-    def __init__(self, snapshot: Snapshot, survey: Survey, graph: EscalationGraph) -> None:
-        self._snapshot, self._survey, self._graph = snapshot, survey, graph
-        self.ways = PossibleRemovals(snapshot)
+    def __init__(self, survey: Survey, graph: EscalationGraph) -> None:
+        self._snapshot, self._survey, self._graph = survey.snapshot, survey, graph
+        self.ways = PossibleRemovals(survey.snapshot)
         self._bindings = {binding.key: binding for binding in survey.index.bindings()}
-
-    @cached_property
-    def _in_use(self) -> frozenset[Subject]:
-        return accounts_in_use(self._survey)
 
     def remedy(self, key: Key, nature: Nature, findings: Sequence[Finding], paths: Sequence[Path]) -> Remedy:
         """The remedy for an object that causes findings and paths. It takes their access from no administrators."""
@@ -333,7 +328,8 @@ class Advisor:
 
     def _risk(self, subjects: Sequence[Subject]) -> str:
         """The subjects that may need what is taken away, as far as the objects show."""
-        running = [one for one in subjects if one in self._in_use]
+        in_use = accounts_in_use(self._survey)
+        running = [one for one in subjects if one in in_use]
         if running:
             are = "is" if len(running) == 1 else "are"
             return f"{listed(running)} {are} used by pods, which may need it: check an audit log first"

@@ -132,10 +132,10 @@ class _Grouping:
 
     def __init__(self, snapshot: Snapshot, members: Members, managed: Iterable[str], paths: Sequence[Path]) -> None:
         self.snapshot = snapshot
-        self.survey = survey_of(snapshot, members)
+        self.survey = survey_of(snapshot, members, managed=managed)
         self.graph: EscalationGraph = graph_of(snapshot, members)
-        self.natures = Natures(snapshot, self.survey, managed)
-        self.advisor = Advisor(snapshot, self.survey, self.graph)
+        self.natures = Natures(self.survey)
+        self.advisor = Advisor(self.survey, self.graph)
         self.fixed = self.survey.defaults | aggregation_of(snapshot).fixed
         self.bindings = {binding.key: binding for binding in self.survey.index.bindings()}
         self.aggregation = aggregation_of(snapshot)

@@ -285,7 +285,7 @@ def audit(
         survey = survey_of(snapshot, members, include_defaults=include_defaults, managed=managed)
         chosen = _chosen(checks, own)
         findings, skipped = _found_by_all(survey) if chosen == CHECKS else _found(survey, chosen)
-        findings = _with_owners(findings, Natures(snapshot, survey, managed))
+        findings = _with_owners(findings, Natures(survey))
         findings = list(_sparing_administrators(findings, snapshot))
     ordered = sorted(findings, key=lambda finding: finding.severity, reverse=True)
     made = Audit(tuple(ordered), tuple(skipped), len(survey.defaults | survey.managed), _known(chosen, own))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from fnmatch import fnmatchcase
-from functools import cache, cached_property
+from functools import cache
 from typing import Any, Final, NamedTuple
 
-from simkit.analysis.findings.survey import Provider, Survey, managed_bindings
+from simkit.analysis.findings.survey import Provider, Survey
 from simkit.analysis.findings.workloads import accounts_in_use, has_pods
 from simkit.analysis.least_privilege.usage import default_bindings
 from simkit.analysis.rbac.default_objects import is_of_control_plane
@@ -17,7 +17,6 @@ from simkit.meta import datasets
 from simkit.meta.domain import label
 from simkit.meta.names import Key
 from simkit.meta.objects import labels_of
-from simkit.seams.snapshot import Snapshot
 
 MISTAKE: Final = "mistake"
 """Granted by those who run the cluster, and not needed by a product that is known."""
@@ -55,13 +54,12 @@ def products() -> Mapping[str, Provider]:
 
 
 class Natures:
-    """The nature of bindings, roles and accounts of one snapshot."""
+    """The nature of bindings, roles and accounts of one snapshot, that of a survey."""
 
-    def __init__(self, snapshot: Snapshot, survey: Survey, managed: Iterable[str] = ()) -> None:
-        self._snapshot, self._survey = snapshot, survey
+    def __init__(self, survey: Survey) -> None:
+        self._snapshot, self._survey = survey.snapshot, survey
         self._bindings = {binding.key: binding for binding in survey.index.bindings()}
-        self._defaults = default_bindings(snapshot) | survey.defaults
-        self._managed = managed_bindings(snapshot, managed) if managed else frozenset[Key]()
+        self._defaults = default_bindings(survey.snapshot) | survey.defaults
         self.of: Callable[[Key], Nature] = cache(self._found)
         """The nature of a binding, or of a role by its bindings."""
 
@@ -78,7 +76,7 @@ class Natures:
 
     def _binding(self, binding: Binding) -> Nature:
         subjects = tuple(map(normalize_subject, binding.subjects))
-        if binding.key in self._defaults or binding.key in self._managed:
+        if binding.key in self._defaults or binding.key in self._survey.managed:
             return Nature(SERVER)
         if any(_is_everybody(one) for one in subjects):
             return Nature(MISTAKE)
@@ -112,15 +110,10 @@ class Natures:
         """
         if not has_pods(self._snapshot):
             return False
-        there = self._survey.accounts
+        there, in_use = self._survey.accounts, accounts_in_use(self._survey)
         return all(
-            one.kind == SERVICE_ACCOUNT and one not in self._in_use and (one.namespace, one.name) in there
-            for one in subjects
+            one.kind == SERVICE_ACCOUNT and one not in in_use and (one.namespace, one.name) in there for one in subjects
         )
-
-    @cached_property
-    def _in_use(self) -> frozenset[Subject]:
-        return accounts_in_use(self._survey)
 
     @staticmethod
     def _by_account(subject: Subject) -> Nature | None:

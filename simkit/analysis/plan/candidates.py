@@ -51,7 +51,7 @@ class Candidates:
 
     @cached_property
     def _natures(self) -> Natures:
-        return Natures(self.snapshot, self._survey)
+        return Natures(self._survey)
 
     @cached_property
     def _running(self) -> frozenset[Subject]:
