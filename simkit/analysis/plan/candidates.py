@@ -28,34 +28,17 @@ SURELY: Final = 2
 
 
 class Candidates:
-    """The changes that can be made in one snapshot, that of a survey.
+    """The changes that can be made in one snapshot, that of a survey."""
 
-    ``earlier`` are those of a snapshot with the same workloads.
-    """
-
-    def __init__(
-        self,
-        survey: Survey,
-        keep: frozenset[Subject],
-        used: Mapping[Use, int],
-        *,
-        log: bool,
-        earlier: Candidates | None = None,
-    ) -> None:
+    def __init__(self, survey: Survey, keep: frozenset[Subject], used: Mapping[Use, int], *, log: bool) -> None:
         self.snapshot, self.used, self._log = survey.snapshot, used, log
         self._survey = survey
         self.ways = PossibleRemovals(survey.snapshot, keep, used)
         self._harms: dict[EnforceLevel, int] = {}
-        if earlier is not None and "_running" in vars(earlier):
-            vars(self)["_running"] = vars(earlier)["_running"]
 
     @cached_property
     def _natures(self) -> Natures:
         return Natures(self._survey)
-
-    @cached_property
-    def _running(self) -> frozenset[Subject]:
-        return accounts_in_use(self._survey)
 
     def cost(self, one: Candidate) -> float:
         """The access that a change takes, as ``PossibleRemovals.cost``; the pods that a level would refuse."""
@@ -75,7 +58,7 @@ class Candidates:
             return PERHAPS if self._natures.of(one.key).name == PRODUCT else NONE
         if self._natures.of(one.key).name in (PRODUCT, SERVER):
             return SURELY
-        return PERHAPS if self._running.intersection(self.ways.subjects(one)) else NONE
+        return PERHAPS if accounts_in_use(self._survey).intersection(self.ways.subjects(one)) else NONE
 
     def breaks(self, one: Candidate) -> tuple[str, ...]:
         """The uses that would fail: requests of the log, pods that could not be created again."""
@@ -124,5 +107,6 @@ class Candidates:
             return (
                 f"it denies {lost} requests that the log shows" if lost else "the log shows no use of what it removes"
             )
-        running = [subject for subject in subjects if subject in self._running]
+        in_use = accounts_in_use(self._survey)
+        running = [subject for subject in subjects if subject in in_use]
         return f"pods run as {listed(running)} and may need it" if running else ""

@@ -56,13 +56,12 @@ class _Tried(NamedTuple):
 class Round:
     """One snapshot on the way, asked when it is needed."""
 
-    def __init__(self, snapshot: Snapshot, question: Question, earlier: Round | None = None) -> None:
+    def __init__(self, snapshot: Snapshot, question: Question) -> None:
         self.snapshot, self.question = snapshot, question
-        self._candidates_before = earlier.candidates if earlier is not None else None
         self._closed: list[tuple[tuple[Change, ...], int]] = []
         self._best: _Tried | None = None
 
-    @property
+    @cached_property
     def survey(self) -> Survey:
         """The survey of the snapshot."""
         return survey_of(self.snapshot, self.question.members)
@@ -70,8 +69,8 @@ class Round:
     @cached_property
     def candidates(self) -> Candidates:
         """The changes that can follow."""
-        asked, self._candidates_before, known = self.question, None, self._candidates_before
-        return Candidates(self.survey, asked.keep, asked.used, log=asked.log, earlier=known)
+        asked = self.question
+        return Candidates(self.survey, asked.keep, asked.used, log=asked.log)
 
     @property
     def graph(self) -> EscalationGraph:
@@ -120,7 +119,9 @@ class Round:
         return self.without(())
 
     def modelled(self, chosen: Iterable[Candidate]) -> int:
-        """The number of paths that changes close on the graph as it is: an upper bound."""
+        """The number of paths that changes close on the graph as it is: an upper bound, but for subjects that then no
+        binding names.
+        """
         return self._left.closes(chosen)
 
     def without(self, chosen: Collection[Candidate]) -> LeftOver:
@@ -143,7 +144,7 @@ class Round:
 
     def _tried(self, remedy: Remedy) -> _Tried:
         """The cluster after a remedy. The one that closes most is kept, since a plan goes on with it."""
-        then = Round(remedy.after(), self.question, self)
+        then = Round(remedy.after(), self.question)
         made = _Tried(remedy.changes, self.path_count - then.path_count, then)
         self._closed.append((made.changes, made.closed))
         if self._best is None or made.closed > self._best.closed:
