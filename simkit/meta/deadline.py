@@ -101,6 +101,15 @@ def checked(items: Iterable[T]) -> Iterator[T]:
         yield from some
 
 
+class TooLate(StatusError):
+    """The answer to a request that takes too long, which kube-apiserver sends as text."""
+
+    TEXT: Final = (
+        b'{"metadata":{},"status":"Failure","message":"Timeout: request did not complete within the allotted timeout",'
+        b'"reason":"Timeout","details":{},"code":504}\n'
+    )
+
+
 def too_late() -> StatusError:
     """The answer to a request that takes too long."""
-    return StatusError(504, "Timeout", "Timeout: request did not complete within the allotted timeout")
+    return TooLate(504, "Timeout", "Timeout: request did not complete within the allotted timeout")

@@ -11,6 +11,7 @@ from http import HTTPStatus
 from typing import Final, NamedTuple
 
 from simkit.meta import go_json
+from simkit.meta.deadline import TooLate
 from simkit.meta.errors import StatusError
 from simkit.meta.message import Request, Response, Sender
 from simkit.meta.percent_encoding import unquoted
@@ -78,6 +79,8 @@ def parse_headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, Sequence[str]
 
 def error_response(error: StatusError) -> Response:
     """A Status as the answer to a request that does not reach the engine."""
+    if isinstance(error, TooLate):
+        return Response(error.code, TooLate.TEXT, "text/plain; charset=utf-8")
     return Response(error.code, go_json.encode(error.status()), headers=list(error.headers))
 
 

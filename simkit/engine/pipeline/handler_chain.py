@@ -33,6 +33,7 @@ from simkit.engine.pipeline.request_info import is_long_running
 from simkit.engine.pipeline.request_info import parse_request_info as info_of
 from simkit.meta import go_json
 from simkit.meta.attributes import ALLOW, Decision
+from simkit.meta.deadline import TooLate, too_late
 from simkit.meta.domain import AUTHORIZATION_GROUP
 from simkit.meta.errors import PlainError, StatusError, internal, no_path, too_large, unauthorized, unexplained
 from simkit.meta.foreign import passes
@@ -46,6 +47,8 @@ _PANIC: Final = b"This request caused apiserver to panic. Look in the logs for d
 _TEXT: Final = "text/plain; charset=utf-8"
 _READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _LONG_BODY: Final = 64 * 1024
+_NO_TIME: Final = 1e-5
+"""Seconds in which nothing is answered."""
 Filter = Callable[[Engine, RequestContext], Response | None]
 
 
@@ -54,7 +57,9 @@ def parse_request_info(engine: Engine, context: RequestContext) -> None:
     request = context.request
     info = context.info = info_of(request.method, request.path, request.query)
     if "timeout" in request.query and not is_long_running(info):
-        opt.check_timeout(request)
+        patience = opt.timeout_of(request)
+        if 0 < patience < _NO_TIME:
+            raise too_late()
 
 
 def authenticate(engine: Engine, context: RequestContext) -> None:
@@ -271,6 +276,8 @@ def serve_client(engine: Engine, request: Request, identity: Identity | None) ->
 
 def refusal(engine: Engine, context: RequestContext, error: StatusError) -> Response:
     """An error as a Status in the requested representation; as indented JSON if that cannot show one."""
+    if isinstance(error, TooLate):
+        return Response(error.code, TooLate.TEXT, _TEXT)
     try:
         wanted = negotiate(engine.behaviour, context.request.header("accept"), convertible=False, go_restful=False)
         response = responses.document_response(error.status(), wanted, status=error.code)

@@ -135,11 +135,11 @@ def integer(request: Request, name: str) -> int | None:
     return number
 
 
-def check_timeout(request: Request) -> None:
-    """Raise the 400 of an invalid ``timeout``."""
+def timeout_of(request: Request) -> float:
+    """The ``timeout`` in seconds, 0 for none. Raises 400 for an invalid one."""
     given = request.option("timeout")
     try:
-        seconds(given or "0")
+        return seconds(given or "0")
     except ValueError as error:
         raise bad_request(f"invalid timeout specified in the request URL - {error}") from None
 

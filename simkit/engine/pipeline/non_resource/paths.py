@@ -10,7 +10,14 @@ from simkit.engine.pipeline.custom_resources.definitions import builtin_group
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.non_resource import documents, exposition, pages
 from simkit.engine.pipeline.representation import responses
-from simkit.engine.pipeline.representation.negotiation import JSON, check_route, check_sent, negotiate
+from simkit.engine.pipeline.representation.negotiation import (
+    JSON,
+    YAML,
+    MediaTypeOptions,
+    check_route,
+    check_sent,
+    negotiate,
+)
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.meta import go_json
 from simkit.meta.domain import REGISTRATION_GROUP, api_group
@@ -115,26 +122,30 @@ def _aggregated_versions(engine: Engine) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=256)
-def _aggregation(accept: str, versions: tuple[str, ...]) -> str:
-    """The version of the aggregated form that an Accept header prefers over the plain one, or the empty string."""
+def _aggregation(accept: str, versions: tuple[str, ...]) -> tuple[str, str]:
+    """The version and the media type of the aggregated form that an Accept header prefers over the plain one; empty
+    texts if it prefers none."""
     for clause in accept.split(","):
         media, *parameters = (part.strip() for part in clause.split(";"))
         pairs = dict(part.split("=", 1) for part in parameters if "=" in part)
         if pairs.get("g") == _DISCOVERY_GROUP and pairs.get("as") == "APIGroupDiscoveryList":
-            if pairs.get("v") in versions and media == JSON:
-                return pairs["v"]
+            if pairs.get("v") in versions and media in (JSON, YAML):
+                return pairs["v"], media
         elif media in (JSON, "*/*") and "as" not in pairs:
-            return ""
-    return ""
+            break
+    return "", ""
 
 
 def _aggregated(engine: Engine, context: RequestContext, *, core: bool) -> Response | None:
     accept = context.request.header("accept")
-    version = _aggregation(accept, _aggregated_versions(engine)) if len(accept) <= _REMEMBERED else ""
+    if len(accept) > _REMEMBERED:
+        return None
+    version, media = _aggregation(accept, _aggregated_versions(engine))
     if not version:
         return None
-    response = responses.document_response(documents.aggregated(engine, version, core=core), context.output_media_type)
-    response.content_type = f"{JSON};g={_DISCOVERY_GROUP};v={version};as=APIGroupDiscoveryList"
+    document = documents.aggregated(engine, version, core=core)
+    response = responses.document_response(document, MediaTypeOptions(media))
+    response.content_type = f"{media};g={_DISCOVERY_GROUP};v={version};as=APIGroupDiscoveryList"
     response.headers.append(("Cache-Control", "public"))
     return documents.marked(context, response)
 
