@@ -80,7 +80,7 @@ az role assignment list --all --query "[?starts_with(scope, '$id/') && $teams].p
   az ad group member list --group "$team" --output json > "{FOLDER}/$team.json"
 done
 az rest --method get --url "https://management.azure.com$id/providers/Microsoft.Authorization/denyAssignments\
-?api-version=2022-04-01" > {FOLDER}/deny-assignments.json
+?api-version=2024-07-01-preview" > {FOLDER}/deny-assignments.json
 az role definition list --scope "$id" --output json > {FOLDER}/roles.json
 az identity list --output json > {FOLDER}/identities.json
 {{ printf '[\\n]\\n'

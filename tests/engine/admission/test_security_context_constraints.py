@@ -224,6 +224,15 @@ def test_forks_and_proofs_are_held_to_constraints() -> None:
     assert cluster.escalations("user:ann", goal="a node")[0].prove(cluster)
 
 
+def test_a_pod_without_the_processes_of_its_node_is_proven() -> None:
+    """Where a constraint admits the files of a node alone, the proof asks for no more, as hostmount-anyuid does."""
+    mounting = constraint("mounting", volumes=["hostPath", "secret", "projected"])
+    bound = binding("mount", "use-mounting", "sa:shop/root", namespace="shop")
+    cluster = world(use("mounting"), bound, constraints=(RESTRICTED, LAX, mounting))
+    (path,) = cluster.escalations("user:ann", goal="a node")
+    assert path.prove(cluster), path.prove(cluster)
+
+
 def test_a_pod_of_another_account_is_proven() -> None:
     """Pods of proofs run as a user of the namespace, which constraints ask for."""
     cluster = world(binding("strong", "cluster-admin", "sa:shop/root", namespace="shop"), role_of_everything())

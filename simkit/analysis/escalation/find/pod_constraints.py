@@ -99,6 +99,12 @@ class PodConstraints:
             return _names_of_accounts(self._facts, namespace)[0]
         return self._facts.answer(_own_account, namespace, pods)
 
+    def admits(self, pod: Object, namespace: str, account: str, makers: Iterable[Subject]) -> bool:
+        """True if a pod is admitted as a service account, made by somebody directly."""
+        either = _principals(makers) | _of_identity(account_identity(namespace, account))
+        fitting = (one for one in self.every if is_readable(one) and not held(one, {}, pod).errors)
+        return any(not either.isdisjoint(self.users(one, namespace)) for one in fitting)
+
     def refuse(self, principals: Collection[Subject], asked: Permission, account: Subject) -> bool:
         """True if no new pod of somebody can run as a service account; changes of pods are not looked at."""
         created = GroupResource(asked.group, asked.resource)

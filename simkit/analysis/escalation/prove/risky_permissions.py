@@ -85,7 +85,7 @@ def _words(match: VariantMatch) -> dict[str, Any]:
         values[label] = (match.names(label) or (LENT,))[0]
     masks = [name.removeprefix(NODE_PREFIX) for name in match.names("user") or () if name.startswith(NODE_PREFIX)]
     values["node"] = next(iter(masks), values["node"])
-    values["some_account"], values["some_user"] = values["account"], SOME_USER
+    values["some_account"], values["some_user"], values["host_pid"] = values["account"], SOME_USER, True
     values["certificate_request"] = certificate_request("somebody")
     return values
 

@@ -11,6 +11,7 @@ from simkit.analysis.escalation.find import states
 from simkit.analysis.escalation.find.facts import ClusterFacts
 from simkit.analysis.escalation.find.graph import graph_of
 from simkit.analysis.escalation.find.path import Step
+from simkit.analysis.escalation.find.pod_constraints import NODE_PODS
 from simkit.analysis.escalation.prove.proving_fork import NotExecutable, ProvingFork
 from simkit.analysis.escalation.prove.session import (
     SOMEBODY,
@@ -174,6 +175,7 @@ class StepVariables:
         values.setdefault("account", "default")
         values.setdefault("some_account", self._some_account(namespace))
         values["some_user"] = self._some_user(namespace)
+        values["host_pid"] = self._may_see_processes(namespace, values["some_account"], credential)
         values.setdefault("node", next(iter(self.facts.nodes), ""))
         values.setdefault("secret", next(iter(self.facts.secrets.get(namespace, ())), ""))
         if not values["secret"] and step.primitive.needs_secret:
@@ -214,6 +216,14 @@ class StepVariables:
                     if may_use(authorize, account_identity(namespace, name), namespace, constraint):
                         return name
         return "default" if "default" in names or not names else names[0]
+
+    def _may_see_processes(self, namespace: str, account: str, credential: Credential) -> bool:
+        """False if constraints admit no pod of an attacker with the processes of its node; it then goes without."""
+        constraints, seen = self.facts.constraints, credential.seen
+        if constraints is None:
+            return True
+        makers = [Subject(USER, seen.user), *(Subject(GROUP, name) for name in seen.groups)]
+        return constraints.admits(NODE_PODS[0], namespace, account, makers)
 
     def _some_user(self, namespace: str) -> int:
         """A user for containers that are not run as root: where constraints decide on pods, one of the namespace's."""
