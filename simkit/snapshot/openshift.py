@@ -19,6 +19,7 @@ from simkit.seams.snapshot import Snapshot
 
 USERS: Final = GroupResource("user.openshift.io", "users")
 GROUPS: Final = GroupResource("user.openshift.io", "groups")
+CONSTRAINTS: Final = GroupResource("security.openshift.io", "securitycontextconstraints")
 OAUTH: Final = "system:authenticated:oauth"
 """The group of everybody who has logged in."""
 _SECRETS: Final = GroupResource("", "secrets")

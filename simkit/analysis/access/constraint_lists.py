@@ -12,13 +12,13 @@ from typing import Any, Final
 from simkit.analysis.memo import SnapshotMemo
 from simkit.analysis.rbac.objects import EVERYWHERE
 from simkit.analysis.rbac.subject import normalize_subject, text_of
-from simkit.logic.podsecurity.constraints import CONSTRAINTS
 from simkit.logic.rbac.binding import GROUP, USER, Subject
 from simkit.logic.rbac.question import Question
 from simkit.meta.attributes import Attributes
 from simkit.meta.objects import name_of
 from simkit.seams.authorization import OPENSHIFT
 from simkit.seams.snapshot import Snapshot
+from simkit.snapshot.openshift import CONSTRAINTS
 
 _USE: Final = "use"
 _lists: SnapshotMemo[tuple[tuple[str, Subject], ...]] = SnapshotMemo()

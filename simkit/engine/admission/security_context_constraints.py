@@ -10,7 +10,6 @@ from typing import Final, NamedTuple
 
 from simkit.engine.admission.plugin_attributes import NAMESPACES, PODS, Handler, admission_forbidden, written
 from simkit.logic.podsecurity.constraints import (
-    CONSTRAINTS,
     REQUIRED,
     VALIDATED,
     account_identity,
@@ -25,6 +24,7 @@ from simkit.meta.names import Key
 from simkit.meta.objects import Object, annotations_of, at, metadata, name_of, with_metadata
 from simkit.seams import Authorizer, Reader, Review
 from simkit.seams.caveats import NO_CONSTRAINTS
+from simkit.snapshot.openshift import CONSTRAINTS
 
 _SUBJECT: Final = "security.openshift.io/validated-scc-subject-type"
 _IGNORED: Final = frozenset(("binding", "eviction", "log", "portforward", "proxy", "status"))

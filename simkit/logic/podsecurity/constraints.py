@@ -14,11 +14,10 @@ from simkit.kinds.parts.pod.profiles import SECCOMP_CONTAINER, SECCOMP_POD, as_a
 from simkit.meta.attributes import Attributes, Decision
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, quoted, required
 from simkit.meta.identity import Identity, service_account_groups, service_account_user
-from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, annotations_of, at, name_of, with_metadata
 from simkit.meta.podspec import CONTAINER_LISTS
+from simkit.snapshot.openshift import CONSTRAINTS
 
-CONSTRAINTS: Final = GroupResource("security.openshift.io", "securitycontextconstraints")
 VALIDATED: Final = "openshift.io/scc"
 REQUIRED: Final = "openshift.io/required-scc"
 _USERS: Final = "openshift.io/sa.scc.uid-range"

@@ -14,7 +14,6 @@ from simkit.analysis.escalation.find.pod_specs import POD_SPECS, Escape, account
 from simkit.analysis.escalation.find.remembered_facts import RecordedFact, RememberedFacts, UnchangedReads
 from simkit.analysis.rbac.index import index_of
 from simkit.analysis.rbac.objects import NAMESPACES, PODS, SERVICE_ACCOUNTS
-from simkit.logic.podsecurity.constraints import CONSTRAINTS
 from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP, ROLES, SERVICE_ACCOUNT, USER, Binding, Grant, Subject
 from simkit.logic.rbac.index import RESOURCES, AllowingGrant
 from simkit.logic.rbac.question import Question
@@ -26,6 +25,7 @@ from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, labels_of, name_of, namespace_of
 from simkit.seams.authorization import OPENSHIFT
 from simkit.seams.snapshot import Snapshot
+from simkit.snapshot.openshift import CONSTRAINTS
 from simkit.snapshot.overlay import OverlaySnapshot
 
 if TYPE_CHECKING:

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from simkit.analysis.escalation.find.pod_specs import DEFAULT, POD_SPECS
 from simkit.analysis.escalation.table.requirement import Permission
 from simkit.analysis.rbac.objects import PODS
-from simkit.logic.podsecurity.constraints import CONSTRAINTS, account_identity, held, is_readable
+from simkit.logic.podsecurity.constraints import account_identity, held, is_readable
 from simkit.logic.rbac.binding import GROUP, USER, Subject
 from simkit.logic.rbac.question import Question
 from simkit.meta.domain import SYSTEM_NAMESPACE
 from simkit.meta.identity import AUTHENTICATED, MASTERS, Identity, service_account_groups, service_account_user
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, name_of
+from simkit.snapshot.openshift import CONSTRAINTS
 
 if TYPE_CHECKING:
     from simkit.analysis.escalation.find.facts import ClusterFacts

@@ -26,19 +26,13 @@ from simkit.analysis.escalation.table.requirement import Permission
 from simkit.analysis.rbac.index import chain_of
 from simkit.analysis.rbac.objects import NAMESPACES, PODS, subject_entry
 from simkit.analysis.rbac.subject import identity_of
-from simkit.logic.podsecurity.constraints import (
-    CONSTRAINTS,
-    account_identity,
-    first_user,
-    is_readable,
-    laxity,
-    may_use,
-)
+from simkit.logic.podsecurity.constraints import account_identity, first_user, is_readable, laxity, may_use
 from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP, SERVICE_ACCOUNT, USER, Subject
 from simkit.meta.domain import label
 from simkit.meta.objects import Object, at, name_of
 from simkit.schema.catalogue import Catalogue, Resource
 from simkit.seams.authorization import OPENSHIFT
+from simkit.snapshot.openshift import CONSTRAINTS
 
 _WORD: Final = re.compile(r"\{([a-z_]+)\}")
 _ONE_WORD: Final = re.compile(r"^\{([a-z_]+)\}$")
