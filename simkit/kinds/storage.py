@@ -303,7 +303,7 @@ _STORAGE_CLASS = Strategy(
     ),
     validate_last=last(
         changes(
-            fixed("parameters", zero={}, shown=text_map, since=_IMMUTABLE),
+            fixed("parameters", shown=text_map, since=_IMMUTABLE),
             fixed("provisioner", "reclaimPolicy", "volumeBindingMode", since=_IMMUTABLE),
             _forbidden("parameters", zero={}),
             _forbidden("provisioner"),
