@@ -326,8 +326,7 @@ def _worded(ask: Attributes) -> str:
 
 def _binding(index: AccessIndex, role: Key, subject: Subject, namespace: str, name: str) -> Mapping[str, Any]:
     wished = Key(ROLE_BINDINGS if namespace else CLUSTER_ROLE_BINDINGS, namespace, name)
-    taken = {binding.key for binding in index.bindings()}
-    return binding_object(_free(wished, taken.__contains__), role, subject)
+    return binding_object(_free(wished, lambda key: index.binding(key) is not None), role, subject)
 
 
 def _free(key: Key, taken: Callable[[Key], bool]) -> Key:

@@ -134,7 +134,6 @@ class Advisor:
     def __init__(self, survey: Survey, graph: EscalationGraph) -> None:
         self._snapshot, self._survey, self._graph = survey.snapshot, survey, graph
         self.ways = PossibleRemovals(survey.snapshot)
-        self._bindings = {binding.key: binding for binding in survey.index.bindings()}
 
     def remedy(self, key: Key, nature: Nature, findings: Sequence[Finding], paths: Sequence[Path]) -> Remedy:
         """The remedy for an object that causes findings and paths. It takes their access from no administrators."""
@@ -153,8 +152,8 @@ class Advisor:
     @cached_property
     def _of_administrators(self) -> frozenset[Key]:
         """The bindings that make administrators, and their roles."""
-        bindings = {key for some in administrators(self._snapshot).values() for key in some}
-        return frozenset((*bindings, *(self._bindings[key].role for key in bindings)))
+        bindings = frozenset(key for some in administrators(self._snapshot).values() for key in some)
+        return bindings.union(one.role for one in map(self._survey.index.binding, bindings) if one is not None)
 
     def _remedy(self, key: Key, nature: Nature, findings: Sequence[Finding], paths: Sequence[Path]) -> Remedy:
         if key.resource == NAMESPACES:
@@ -175,7 +174,7 @@ class Advisor:
                 "pods, and use the narrower role from its documentation if there is one."
             )
             return self._words(text, nature)
-        binding = self._bindings.get(key)
+        binding = self._survey.index.binding(key)
         if binding is None:
             return self._role(key, findings, paths)
         return self._binding(binding, nature, findings, paths)
@@ -194,7 +193,9 @@ class Advisor:
 
     def _entries(self, key: Key) -> Remedy:
         """What only the API of the provider can change, with the command."""
-        policies = self._survey.index.bindings_of(key) if key.resource in ACCESS_POLICIES else [self._bindings[key]]
+        index = self._survey.index
+        of_entry = [one for one in (index.binding(key),) if one is not None]
+        policies = index.bindings_of(key) if key.resource in ACCESS_POLICIES else of_entry
         access = self._snapshot.authorization.access
         commands = dict.fromkeys(disassociation(one.key, access.cluster if access else "") for one in policies)
         text = (

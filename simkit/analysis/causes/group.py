@@ -137,7 +137,6 @@ class _Grouping:
         self.natures = Natures(self.survey)
         self.advisor = Advisor(self.survey, self.graph)
         self.fixed = self.survey.defaults | aggregation_of(snapshot).fixed
-        self.bindings = {binding.key: binding for binding in self.survey.index.bindings()}
         self.aggregation = aggregation_of(snapshot)
         self.effects = effects_of(snapshot, members, paths)
 
@@ -185,12 +184,12 @@ class _Grouping:
         own = [part for part in parts if part != source.role]
         if own and len(own) == len(parts) and not self.fixed.intersection(own):
             return own[0]
-        binding = self.bindings.get(source.binding)
+        binding = self.survey.index.binding(source.binding)
         return source.binding if binding is None or not self._is_shared(binding) else binding.role
 
     def _change_of(self, key: Key) -> Key:
         """The object that is changed where a cause is mended: the role of a binding that is its only one."""
-        binding = self.bindings.get(key)
+        binding = self.survey.index.binding(key)
         changed = self.effects.changed(key)
         if binding is None or changed or len(self.survey.index.bindings_of(binding.role)) != 1:
             return key
@@ -209,7 +208,7 @@ class _Grouping:
         if finding.check in OF_NAMESPACES:
             resource = OF_NAMESPACES[finding.check]
             return Key(resource, *(("", finding.namespace) if resource == NAMESPACES else (finding.namespace, "")))
-        binding = None if finding.binding is None else self.bindings.get(finding.binding)
+        binding = None if finding.binding is None else self.survey.index.binding(finding.binding)
         role = finding.role
         if binding is not None and finding.check in (*OF_BINDINGS, *DANGLING):
             return binding.key
@@ -270,7 +269,7 @@ class _Grouping:
 
     def _bound(self, key: Key) -> tuple[Subject, ...]:
         """The subjects that an object gives access to."""
-        binding = self.bindings.get(key)
+        binding = self.survey.index.binding(key)
         roles = self.aggregation.wholes(key) if _is_role(key) else ()
         every = (
             (binding,)
@@ -285,7 +284,7 @@ class _Grouping:
         return sum(1 for state in self.graph.reachable(starts) if state not in starts and state.kind != SET)
 
     def _text(self, key: Key, bound: Sequence[Subject]) -> str:
-        binding = self.bindings.get(key)
+        binding = self.survey.index.binding(key)
         subjects = listed(bound) or "nobody"
         if binding is not None:
             return f"{display_name(binding.key)} grants {display_name(binding.role)} to {subjects}"

@@ -58,13 +58,12 @@ class Natures:
 
     def __init__(self, survey: Survey) -> None:
         self._snapshot, self._survey = survey.snapshot, survey
-        self._bindings = {binding.key: binding for binding in survey.index.bindings()}
         self._defaults = default_bindings(survey.snapshot) | survey.defaults
         self.of: Callable[[Key], Nature] = cache(self._found)
         """The nature of a binding, or of a role by its bindings."""
 
     def _found(self, key: Key) -> Nature:
-        binding = self._bindings.get(key)
+        binding = self._survey.index.binding(key)
         if binding is not None:
             return self._binding(binding)
         if key in self._defaults:

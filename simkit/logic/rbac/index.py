@@ -209,6 +209,10 @@ class AccessIndex:
         """Every binding, including those without subjects or without an existing role."""
         return iter(self._bindings.values())
 
+    def binding(self, key: Key) -> Binding | None:
+        """The binding with a key; None if it does not exist."""
+        return self._bindings.get(key)
+
     def bindings_of(self, role: Key) -> list[Binding]:
         """The bindings that name a role, whether it exists or not."""
         return self._uses.everywhere(role)

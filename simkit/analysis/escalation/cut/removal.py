@@ -238,7 +238,6 @@ class PossibleRemovals:
         self._kept = default_bindings(snapshot)
         self._administrators = administrators(snapshot)
         self._gathering = aggregation_of(snapshot)
-        self._roles = {binding.key: binding.role for binding in self._index.bindings()}
         self._parts: Callable[[Key, Requirement], Sequence[_Granting]] = cache(self._granting)
         self.of: Callable[[GrantSource, Requirement], tuple[Removal, ...]] = cache(
             lambda source, requirement: tuple(self._found(source, requirement))
@@ -249,7 +248,7 @@ class PossibleRemovals:
 
     def _found(self, source: GrantSource, requirement: Requirement) -> Iterator[Removal]:
         subject = normalize_subject(source.subject)
-        if source.binding not in self._roles or source.binding.resource in ACCESS_ENTRIES:
+        if self._index.binding(source.binding) is None or source.binding.resource in ACCESS_ENTRIES:
             return  # made by a cut itself, of what is in use, or by the provider, who alone can change it
         kept = subject in self._keep or is_of_control_plane(subject, self._release)
         kept = kept or source.binding in self._administrators.get(subject, ())
@@ -353,7 +352,8 @@ class PossibleRemovals:
             unbind = RemoveSubject(removal.binding, removal.subject)
             return 1 + max(self._loss(unbind) - _size(self.in_use.kept(unbind)), 0)
         if isinstance(removal, RemoveSubject):
-            return _size(self._index.rules(self._roles[removal.binding]) or ())
+            binding = self._index.binding(removal.binding)
+            return 0 if binding is None else _size(self._index.rules(binding.role) or ())
         return len(removal.permissions) * max(len(self._holders(removal.role)), 1)
 
 
@@ -387,8 +387,8 @@ def changes_of(
             for number, (user, rules) in enumerate(in_use.rules(unbind).items()):
                 name = f"{one.binding.name}-in-use" + (f"-{number + 1}" if number else "")
                 made += granting_changes(user, rules, name)
-    bindings = {binding.key: binding for binding in index.bindings() if binding.key in leaving}
-    changed = [without(snapshot, bindings[key], subjects) for key, subjects in sorted(leaving.items())]
+    bindings = ((index.binding(key), subjects) for key, subjects in sorted(leaving.items()))
+    changed = (without(snapshot, binding, subjects) for binding, subjects in bindings if binding is not None)
     return (*made, *changed, *(_narrowed(snapshot, key, rules) for key, rules in sorted(narrowed.items())))
 
 

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
 
 from simkit.analysis.escalation.find.states import SET, AttackState
-from simkit.logic.rbac.binding import CLUSTER_ROLE_BINDINGS, ROLE_BINDINGS
 from simkit.logic.rbac.index import AccessIndex
 from simkit.meta.names import GroupResource, Key
 
@@ -107,12 +106,9 @@ def _principals(indexes: Iterable[AccessIndex], changed: Collection[Key]) -> Ite
     """The subjects of changed bindings, and bindings of changed roles, before or after."""
     for index in indexes:
         for key in changed:
-            if key.resource not in (ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS):
-                for binding in index.bindings_of(key):
-                    yield from (subject.principal for subject in binding.subjects)
-        for binding in index.bindings():
-            if binding.key in changed:
-                yield from (subject.principal for subject in binding.subjects)
+            binding = index.binding(key)
+            for one in index.bindings_of(key) if binding is None else (binding,):
+                yield from (subject.principal for subject in one.subjects)
 
 
 Member = tuple[AttackState, dict[str, str]]
