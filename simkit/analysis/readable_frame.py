@@ -11,7 +11,7 @@ import pandas as pd
 
 from simkit.meta.visible_text import html_text
 from simkit.present.fitted_table import fitted
-from simkit.present.readable_table import aligned, head, html_table, shown_of, shown_rows
+from simkit.present.readable_table import MOST, aligned, head, html_table, shown_of, shown_rows
 
 if TYPE_CHECKING:
     from simkit.analysis.table_plot import TablePlot
@@ -21,8 +21,9 @@ class ReadableFrame(pd.DataFrame):
     """A DataFrame in readable form: heads in words, lists without brackets, yes and no, and no cell cut off.
 
     Only the display differs: columns, types and methods are those of pandas, and what is filtered, sorted or joined
-    shows itself in the same way. At most ``pd.options.display.max_rows`` rows are shown. ``pd.DataFrame(rows)`` has the
-    display of pandas. ``plot()`` without arguments draws the picture of the gallery, where there is one.
+    shows itself in the same way. At most ``pd.options.display.max_rows`` rows are shown; notebooks name the columns as
+    code does, and search, sort and copy the first thousand rows. ``pd.DataFrame(rows)`` has the display of pandas.
+    ``plot()`` without arguments draws the picture of the gallery, where there is one.
 
     Examples
     --------
@@ -61,7 +62,8 @@ class ReadableFrame(pd.DataFrame):
         caveats = "".join(f"\n{text}" for text in self.attrs.get("caveats", ()))
         if not len(self):
             return f"No rows of: {', '.join(map(head, self.columns))}{caveats}"
-        heads, rows, told = self._shown()
+        rows, told = shown_of(self._lines(), len(self), pd.get_option("display.max_rows"))
+        heads = [head(name) for name in self._names()]
         if sys.stdout.isatty():
             text = fitted(heads, rows, width=shutil.get_terminal_size().columns, color=False)
         else:
@@ -71,18 +73,24 @@ class ReadableFrame(pd.DataFrame):
     def _repr_html_(self) -> str:
         if not len(self):
             return f"<p>{html_text(repr(self))}</p>"
-        heads, rows, told = self._shown()
+        most = pd.get_option("display.max_rows")
+        _, told = shown_of((), len(self), most)
+        rows, _ = shown_of(self._lines(), len(self), None if most is None else max(most, MOST))
         caveats = "".join(f"<p><b>{html_text(text)}</b></p>" for text in self.attrs.get("caveats", ()))
-        return caveats + html_table(heads, rows, told=told)
+        return caveats + html_table([*map(str, self._names())], rows, told=told, shown=most, total=len(self))
 
-    def _shown(self) -> tuple[list[str], list[Any], str]:
-        """Heads, rows and what is said of those that are not shown. Mere numbers of rows are not shown."""
-        numbered = pd.api.types.is_integer_dtype(self.index.dtype) and self.index.name is None
-        levels = [] if numbered else [head(name or "") for name in self.index.names]
-        rows, told = shown_of(self._lines(numbered), len(self), pd.get_option("display.max_rows"))
-        return [*levels, *map(head, self.columns)], rows, told
+    @property
+    def _is_numbered(self) -> bool:
+        """True if the index is mere numbers of rows, which are not shown."""
+        return pd.api.types.is_integer_dtype(self.index.dtype) and self.index.name is None
 
-    def _lines(self, numbered: bool) -> Iterator[tuple[Any, ...]]:
+    def _names(self) -> list[object]:
+        """The names of the columns, after those of the index where it is shown."""
+        levels = [] if self._is_numbered else [name or "" for name in self.index.names]
+        return [*levels, *self.columns]
+
+    def _lines(self) -> Iterator[tuple[Any, ...]]:
+        numbered = self._is_numbered
         rows = shown_rows(list(self.columns), self.itertuples(index=False, name=None))
         for place, row in zip(self.index, rows):
             yield row if numbered else (*(place if isinstance(place, tuple) else (place,)), *row)

@@ -14,7 +14,7 @@ import traitlets
 
 from simkit.meta.visible_text import html_text, visible_lines
 from simkit.present.design import stylesheet
-from simkit.present.readable_table import cell, cut_short, head, html_table, is_number, shown_rows
+from simkit.present.readable_table import cell, cut_short, html_table, is_number, shown_rows
 
 PAGE: Final = 50
 """Rows per page; the browser gets no more at a time."""
@@ -207,7 +207,7 @@ class Pages(anywidget.AnyWidget):
             told = _FILTERED if len(self._all) else self.empty
             return f"{notes}<p><i>{html_text(told)}</i></p>" if told and not self.waits else notes
         told = f"{len(part):,} of {len(self._all):,} rows" if len(part) < len(self._all) else ""
-        return notes + html_table([head(name) for name in part.columns], _rows_of(part), told=told)
+        return notes + html_table([*map(str, part.columns)], _rows_of(part), told=told)
 
 
 def _texts(rows: pd.DataFrame) -> Iterator[pd.Series[str]]:

@@ -1,7 +1,8 @@
 """Tables as people read them, in one way on a terminal, in files and in notebooks.
 
-Heads are words and not names of columns, cells are not Python: ``yes`` and not ``True``, ``get, list`` and not
-``('get', 'list')``, nothing and not ``None``. Prose stands at the left, numbers at the right, and nothing is cut off.
+Cells are not Python: ``yes`` and not ``True``, ``get, list`` and not ``('get', 'list')``, nothing and not ``None``.
+Prose stands at the left, numbers at the right, and nothing is cut off. Heads are words, but for notebooks, where code
+beside the table names its columns.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, time
+from functools import cache
+from importlib.resources import files
 from itertools import chain
 from typing import Any, Final
 
@@ -18,6 +21,10 @@ WIDEST: Final = 120
 """Letters to which a column is padded: one name of a megabyte shall not make every line that long."""
 LONGEST: Final = 10_000
 """Letters of a cell that a page shows."""
+FEW: Final = 20
+"""Rows of a table in HTML that needs no search."""
+MOST: Final = 1_000
+"""Rows that a table in HTML keeps for its search beyond those that it shows without a script."""
 NO_RULE: Final = "(no rule)"
 """The text for -1, the index of a rule that does not exist or is not needed."""
 _RULE_COLUMN: Final = "rule"
@@ -29,7 +36,18 @@ _STYLE: Final = (
     f"{_TABLE} th,{_TABLE} td{{text-align:left;vertical-align:top;padding:.25em .8em;white-space:pre-wrap;"
     "overflow-wrap:break-word;border-bottom:1px solid #8884}"
     f"{_TABLE} td{{max-width:60em}}{_TABLE} td.whole{{white-space:nowrap}}{_TABLE} td.long{{min-width:12em}}"
-    f"{_TABLE} td.number,{_TABLE} th.number{{text-align:right}}</style>"
+    f"{_TABLE} td.number,{_TABLE} th.number{{text-align:right}}"
+    ".simkit-tools{display:flex;flex-wrap:wrap;gap:.5em;align-items:center;margin:.3em 0}"
+    ".simkit-tools :is(input,button){font:inherit;color:inherit;background:transparent;border:1px solid #888;"
+    "border-radius:4px;padding:.15em .5em}"
+    ".simkit-rows{max-height:32em;overflow:auto;scroll-padding-top:2.5em}"
+    f".simkit-rows {_TABLE} th{{position:sticky;top:0;"
+    "background:var(--jp-layout-color0,var(--vscode-editor-background,Canvas))}"
+    f"{_TABLE} th button{{all:unset;cursor:pointer;font-weight:bold}}"
+    f"{_TABLE} th[aria-sort=ascending] button::after{{content:' \\2191'}}"
+    f"{_TABLE} th[aria-sort=descending] button::after{{content:' \\2193'}}"
+    f":is(.simkit-tools :is(input,button),.simkit-rows,{_TABLE} th button):focus-visible"
+    "{outline:2px solid #0072B2;outline-offset:1px}</style>"
 )
 _SHORT: Final = 20
 _WORD: Final = 12
@@ -132,14 +150,45 @@ def text_width(text: str) -> int:
     return sum(0 if combining(letter) else 2 if east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
-def html_table(heads: Sequence[str], rows: Iterable[Sequence[Any]], *, told: str = "") -> str:
-    """A table in HTML, with its own style. ``told``: a line below it, such as how many rows are not shown."""
-    body = "\n".join(f"<tr>{''.join(map(html_cell, row))}</tr>" for row in rows)
+def html_table(
+    heads: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    *,
+    told: str = "",
+    shown: int | None = None,
+    total: int | None = None,
+) -> str:
+    """A table in HTML, with its own style. One of more than ``FEW`` rows can be searched, sorted and copied.
+
+    Parameters
+    ----------
+    told
+        A line below it, such as how many rows are not shown.
+    shown
+        The rows that are shown where no script runs; the others are in the page for the search. None: all.
+    total
+        The number of rows where the page has the first ones alone.
+    """
+    cells = ["".join(map(html_cell, row)) for row in rows]
+    seen = len(cells) if shown is None else shown
+    body = "\n".join(f"<tr{' hidden' * (place >= seen)}>{row}</tr>" for place, row in enumerate(cells))
     top = "".join(f"<th>{html_text(name)}</th>" for name in heads)
-    below = f"\n<p>{html_text(told)}</p>" if told else ""
+    kind = ' class="simkit-unseen"' if len(cells) > seen else ""
+    below = f"\n<p{kind}>{html_text(told)}</p>" if told else ""
+    partial = f"the first {len(cells):,} of {total:,} rows" if total and total > len(cells) else ""
+    long = len(cells) > FEW
+    searched = f' data-rows="{partial or f"{len(cells):,} rows"}"' if long else ""
+    script = f"<script>{{{_table_tools()}}}</script>\n" if long else ""
     return (
-        f'{_STYLE}<table class="simkit">\n<thead><tr>{top}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>{below}\n'
+        f'{_STYLE}<table class="simkit"{searched}>\n<thead><tr>{top}</tr></thead>\n<tbody>\n{body}\n</tbody>\n'
+        f"</table>{below}\n{script}"
     )
+
+
+@cache
+def _table_tools() -> str:
+    """The script that gives long tables of a page search, sort and copy."""
+    return (files("simkit.present") / "table_tools.js").read_text(encoding="utf-8")
 
 
 def cut_short(text: str, longest: int = LONGEST) -> str:
