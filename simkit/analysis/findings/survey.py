@@ -90,7 +90,7 @@ class Survey:
             AllowingGrant(grant, rule)
             for rules, rule in self.index.allowing(question).items()
             for grant in self._grants_of(rules, question.namespace)
-            if question.reaches(grant.namespace)
+            if question.reaches(grant.namespace) and not self.index.denies(question, grant)
         ]
 
     def _grants_of(self, rules: RuleSet, namespace: str | None) -> Sequence[Grant]:

@@ -237,7 +237,7 @@ class AccessIndex:
         """
         for rules, index in self.allowing(question).items():
             for grant in self.grants_of(rules, question.namespace):
-                if question.reaches(grant.namespace):
+                if question.reaches(grant.namespace) and not self.denies(question, grant):
                     yield AllowingGrant(grant, index)
 
     def grants_of(self, rules: RuleSet, namespace: str | None) -> Iterator[Grant]:
@@ -246,6 +246,11 @@ class AccessIndex:
             for binding in _within(self._uses, role, namespace):
                 for subject in binding.subjects:
                     yield Grant(binding.key, role, binding.namespace, subject, rules.rules)
+
+    def denies(self, question: Question, grant: Grant) -> bool:
+        """True if the provider certainly denies what a grant of its own allows."""
+        entries, own = self.entries, grant.binding.resource in ACCESS_ENTRIES
+        return own and entries is not None and entries.denies_question(question, grant.subject)
 
     def allowing(self, question: Question) -> dict[RuleSet, int]:
         """The rule sets that allow a question in the scope of their binding, each with the index of the first such
@@ -286,10 +291,6 @@ class AccessIndex:
     def _denies(self, ask: Attributes) -> bool:
         """True if a statement of the provider certainly takes away what its other statements grant."""
         return self.entries is not None and bool(self.entries.denials) and self.entries.denial(ask)[0] is True
-
-    def _denies_question(self, question: Question, binding: Binding, subject: Subject) -> bool:
-        by_entry = self.entries is not None and binding.key.resource in ACCESS_ENTRIES
-        return by_entry and self.entries is not None and self.entries.denies_question(question, subject)
 
     def _bind_fixed(self, entries: AccessEntryBindings) -> None:
         for key, rules in entries.roles():

@@ -11,9 +11,11 @@ import pytest
 import simkit
 from simkit.analysis.access.can import can
 from simkit.analysis.access.who_can import who_can
+from simkit.analysis.findings.survey import survey_of
 from simkit.analysis.rbac.index import index_of, members_in
 from simkit.cli import main
 from simkit.cluster.control_plane import ControlPlane
+from simkit.logic.rbac.question import Question
 from simkit.meta import datasets
 from simkit.meta.attributes import Attributes, Verdict
 from simkit.meta.identity import Identity
@@ -320,6 +322,25 @@ def test_a_nested_group_that_the_export_lacks_is_told() -> None:
     cluster = dump(export(("roles/container.viewer", "group:devs@acme.example"), extra=(group, member)))
     assert "the members of group:all@acme.example, which is in group:devs@acme.example" in caveats(cluster)
     assert "user:all@acme.example" not in set(cluster.who_can("get", "pods")["subject"])
+
+
+def test_what_a_deny_policy_takes_away_is_in_no_list() -> None:
+    """Neither who-can nor an audit tells of a grant that is certainly denied."""
+    outputs = export(("roles/container.admin", "user:ann@acme.example"))
+    rule = {
+        "deniedPrincipals": ["principal://goog/subject/ann@acme.example"],
+        "deniedPermissions": [f"container.googleapis.com/secrets.{verb}" for verb in ("get", "list")],
+    }
+    denial = {
+        "name": "policies/x%2Fprojects%2Facme/denypolicies/d",
+        "kind": "DenyPolicy",
+        "rules": [{"denyRule": rule}],
+    }
+    asked = Question("list", "", "secrets", namespace=None)
+    for cluster, holds in ((dump(outputs), True), (dump([*outputs, denial]), False)):
+        assert ("user:ann@acme.example" in set(cluster.who_can("list", "secrets")["subject"])) == holds
+        subjects = {one.grant.subject.name for one in survey_of(cluster.snapshot()).who(asked)}
+        assert ("ann@acme.example" in subjects) == holds
 
 
 def test_long_chains_of_groups_cost_no_time() -> None:
