@@ -28,7 +28,7 @@ from simkit.snapshot.cloud.aks_denials import (
     DenyAssignment,
     Principal,
     condition_of,
-    deny_assignment,
+    deny_assignments,
     is_deny_assignment,
     why_undecided,
 )
@@ -135,7 +135,7 @@ class AksExport:
         elif "roleDefinitionId" in value and "principalId" in value:
             self.assignments[_assignment(value)] = None
         elif is_deny_assignment(value):
-            self.denials[deny_assignment(value)] = None
+            self.denials |= dict.fromkeys(tuple(deny_assignments(value)))
         elif "permissions" in value and ("roleName" in value or "assignableScopes" in value):
             self._take_role(value)
         elif "clientId" in value and "principalId" in value:
@@ -255,13 +255,13 @@ class _Access:
         )
 
     def _denied(self, groups: Mapping[Named, Sequence[str]]) -> Iterator[tuple[DenyAssignment, Denial]]:
-        """The deny assignments that hold for the cluster or a part of it."""
+        """The blocks of deny assignments that hold for the cluster or a part of it."""
         for one in self._export.denials:
             namespace, undecided = self._namespace(one.scope), why_undecided(one.condition)
             elsewhere = one.here_only and self._is_above(one.scope)
             if namespace is None or elsewhere or undecided is None or not one.enforced:
                 continue
-            rules = Role("", one.permissions).rules(self._snapshot.release, self._custom) if self._by_azure else ()
+            rules = Role("", (one.permissions,)).rules(self._snapshot.release, self._custom) if self._by_azure else ()
             subjects, unread = self._named(one.principals, groups)
             excepted, unread_exceptions = self._named(one.excluded, groups)
             everybody = any(each.principal == EVERYBODY for each in one.principals)
@@ -303,7 +303,7 @@ class _Access:
             found: tuple[bool | None, str] = False, ""
             for one, denial in self._denials:
                 holds = denial.holds_for(names, some_member=subject[0] == "Group")
-                if holds is not False and found[0] is not True and Role("", one.permissions).does(action):
+                if holds is not False and found[0] is not True and Role("", (one.permissions,)).does(action):
                     found = (None if denial.undecided else holds), denial.name
             if found[0] is False:
                 return found

@@ -9,7 +9,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from simkit.snapshot.cloud.aks_conditions import decide
@@ -32,14 +32,14 @@ class Principal(NamedTuple):
 
 
 class DenyAssignment(NamedTuple):
-    """A deny assignment: what it takes away, from whom, and where."""
+    """A block of permissions of a deny assignment: what it takes away, from whom, where, and on which condition."""
 
     name: str
     scope: str
     here_only: bool
     principals: tuple[Principal, ...]
     excluded: tuple[Principal, ...]
-    permissions: tuple[Permissions, ...]
+    permissions: Permissions
     condition: str
     enforced: bool
     """False for one that only logs."""
@@ -50,13 +50,8 @@ def is_deny_assignment(value: Mapping[str, Any]) -> bool:
     return "denyAssignmentName" in value or str(value.get("type")).lower() == _TYPE
 
 
-def deny_assignment(value: Mapping[str, Any]) -> DenyAssignment:
-    """The deny assignment in an output. Raises Unexpected."""
-    blocks = mappings(value, "permissions")
-    for block in blocks:
-        for name in ("actions", "notActions", "dataActions", "notDataActions"):
-            texts(block, name, optional=True)
-    conditions = [condition_of(one) for one in (value, *blocks)]
+def deny_assignments(value: Mapping[str, Any]) -> Iterator[DenyAssignment]:
+    """The blocks of the deny assignment in an output, each of which denies by itself. Raises Unexpected."""
     named, excluded = (
         tuple(
             Principal(text(one, "id").lower(), optional_text(one, "type"), optional_text(one, "displayName"))
@@ -64,16 +59,19 @@ def deny_assignment(value: Mapping[str, Any]) -> DenyAssignment:
         )
         for name in ("principals", "excludePrincipals")
     )
-    return DenyAssignment(
-        optional_text(value, "denyAssignmentName") or text(value, "name"),
-        text(value, "scope").rstrip("/"),
-        value.get("doNotApplyToChildScopes") is True,
-        named,
-        excluded,
-        tuple(map(permissions_of, blocks)),
-        " AND ".join(f"({one})" for one in conditions if one),
-        optional_text(value, "denyAssignmentEffect").lower() != "audit",
-    )
+    for block in mappings(value, "permissions"):
+        for name in ("actions", "notActions", "dataActions", "notDataActions"):
+            texts(block, name, optional=True)
+        yield DenyAssignment(
+            optional_text(value, "denyAssignmentName") or text(value, "name"),
+            text(value, "scope").rstrip("/"),
+            value.get("doNotApplyToChildScopes") is True,
+            named,
+            excluded,
+            permissions_of(block),
+            " AND ".join(f"({one})" for one in map(condition_of, (value, block)) if one),
+            optional_text(value, "denyAssignmentEffect").lower() != "audit",
+        )
 
 
 def condition_of(value: Mapping[str, Any]) -> str:

@@ -122,9 +122,13 @@ def _deny_assignment(dice: random.Random, number: int) -> dict[str, Any]:
     """A deny assignment as the REST API lists it."""
     people = [{"id": object_id(one), "type": PEOPLE[one][0]} for one in range(len(PEOPLE))]
     everybody = {"id": EVERYBODY, "type": "SystemDefined"}
+    blocks = [
+        {**one, **({"condition": dice.choice(list(CONDITIONS))} if dice.random() < 0.3 else {})}
+        for one in dice.sample(DENIED, dice.choice((1, 1, 2)))
+    ]
     properties = {
         "denyAssignmentName": f"d{number}",
-        "permissions": dice.sample(DENIED, 1),
+        "permissions": blocks,
         "scope": dice.choice(SCOPES),
         "doNotApplyToChildScopes": dice.random() < 0.2,
         "principals": [everybody] if dice.random() < 0.4 else dice.sample(people, 1),
@@ -161,14 +165,9 @@ def _way(outputs: list[Any], number: int, some: str, without: str, action: str, 
         else:
             what = one["properties"]
             above = what["scope"] in (SUBSCRIPTION, GROUP) and what["doNotApplyToChildScopes"]
-            covered = any(_covers(block, some, without, action) for block in what["permissions"])
-            if (
-                covered
-                and not above
-                and what.get("denyAssignmentEffect") != "audit"
-                and _within(what["scope"], namespace)
-            ):
-                taken.append(_denied(what, number))
+            if not above and what.get("denyAssignmentEffect") != "audit" and _within(what["scope"], namespace):
+                covering = [block for block in what["permissions"] if _covers(block, some, without, action)]
+                taken += [_denied(what, number, block.get("condition")) for block in covering]
     if True in taken or not any(one is not False for one in given):
         return False
     return True if True in given and None not in taken else None
@@ -179,18 +178,18 @@ def _within(scope: str, namespace: str) -> bool:
     return scope in (SUBSCRIPTION, GROUP, CLUSTER) or here
 
 
-def _denied(what: dict[str, Any], number: int) -> bool | None:
-    """Whether a deny assignment is about a principal; a group stands for some member, who may be left out of it."""
+def _denied(what: dict[str, Any], number: int, condition: str | None) -> bool | None:
+    """Whether a block of a deny assignment with a condition of its own is about a principal; a group stands for some member, who may be left out of it."""
     named = {one["id"] for one in what["principals"]}
     excluded = {one["id"] for one in what["excludePrincipals"]}
     is_group = PEOPLE[number][0] == "Group"
     group = next(object_id(one) for one in range(len(PEOPLE)) if PEOPLE[one][0] == "Group")
     if named.isdisjoint((EVERYBODY, object_id(number))):
         return None if group in named and not is_group else False
-    if object_id(number) in excluded or CONDITIONS[what["condition"]] is False:
+    conditions = (CONDITIONS[what["condition"]], CONDITIONS[condition])
+    if object_id(number) in excluded or False in conditions:
         return False
-    unknown = group in excluded or (is_group and excluded)
-    return None if unknown else CONDITIONS[what["condition"]]
+    return None if None in conditions or group in excluded or (is_group and excluded) else True
 
 
 def data_action(asked: tuple[str, str, str, str]) -> str:
