@@ -105,6 +105,10 @@ def _from_file(source: Readable, unpacking: Unpacking) -> Iterator[Piece]:
 
 
 def _from_path(path: Path, unpacking: Unpacking) -> Iterator[Piece]:
+    try:
+        path.exists()
+    except (ValueError, OSError) as wrong:
+        raise SimkitError(f"{str(path)[:100]!r} is no path: {wrong}") from None
     special = content_of_special(path, unpacking.limits.unpacked_bytes) if path.exists() else None
     if special is not None:
         yield from _from_bytes(str(path), special, unpacking)

@@ -10,7 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from simkit.logic.migration.kustomizations import FILES, named_paths
+from simkit.language.yaml.complaints import BrokenText
+from simkit.logic.migration.kustomizations import FILES, PLUGINS, loaded_paths, named_paths
 from simkit.meta.domain import DEFAULT_NAMESPACE
 from simkit.meta.errors import SimkitError
 from simkit.meta.objects import Object, at
@@ -29,8 +30,8 @@ _TEMPLATE: Final = re.compile(r"^---\n# Source: [^/\n]+/(.+)\n", re.MULTILINE)
 _CHART: Final = "Chart.yaml"
 _SECONDS: Final = 120
 """The time after which what is not rendered yet is given up."""
-_REMOTE: Final = re.compile(r"://|git@|github\.com/|\?ref=|^helmCharts:", re.MULTILINE)
-"""What a kustomization says that is fetched from elsewhere."""
+_ADDRESS: Final = re.compile(r"://|::|git@|^gh:|github\.com[:/]|_git/|\.git(?:$|[/?])|\?", re.IGNORECASE)
+"""What kustomize takes for an address, even if there is a file of that name."""
 
 
 def read_manifests(
@@ -58,7 +59,7 @@ def read_manifests(
 
 
 def _is_path(source: Any) -> bool:
-    return isinstance(source, str | Path) and not is_text(str(source))
+    return isinstance(source, str | Path) and not is_text(str(source)) and _exists(Path(source))
 
 
 def placed(dump: Dump, place: Callable[[str, int | None], tuple[str, int | None]]) -> Dump:
@@ -98,9 +99,8 @@ def _parts_of(kustomization: Path) -> Iterator[Path]:
     for name in FILES:
         file = kustomization / name
         if file.is_file():
-            yield from (
-                kustomization / named for named in named_paths(file.read_text(encoding="utf-8", errors="replace"))
-            )
+            named = named_paths(file.read_text(encoding="utf-8", errors="replace"))
+            yield from (kustomization / one for one in named if _exists(kustomization / one))
 
 
 def _templates(path: str, text: str) -> Iterator[Piece]:
@@ -128,7 +128,7 @@ def _named_folders(
         return
     for obj in load([one for one in sources if not isinstance(one, bytes)], release=release):
         folder = _deployed(obj)
-        for root in sorted(roots) if folder else ():
+        for root in sorted(roots) if folder and "\0" not in folder else ():
             found = (root / folder.lstrip("/")).resolve()
             if found.is_dir() and found.is_relative_to(root) and not any(found.is_relative_to(one) for one in given):
                 told(f"{obj['kind']} {at(obj, 'metadata', 'name')} deploys {folder}, which is read too")
@@ -201,11 +201,34 @@ def _kustomized(folder: Path) -> str:
     words = [program, "build"] if program is not None else [kubectl or "", "kustomize"]
     if program is None and kubectl is None:
         raise SimkitError("neither kustomize nor kubectl is installed")
-    remote = [path for path in folder.parent.rglob("*ustomization*") if path.is_file() and _names_hosts(path)]
-    if remote:
-        raise SimkitError(f"{remote[0].name} of {remote[0].parent.name} names another host")
+    _refuse_addresses(folder, set())
     return _output([*words, str(folder.resolve())], "it was not rendered")
 
 
-def _names_hosts(path: Path) -> bool:
-    return _REMOTE.search(path.read_text(encoding="utf-8", errors="replace")) is not None
+def _refuse_addresses(folder: Path, seen: set[Path]) -> None:
+    """Raises SimkitError if kustomize would load something for a folder that is not there, and so fetch it."""
+    file = next((folder / name for name in FILES if (folder / name).is_file()), None)
+    if file is None or folder.resolve() in seen:
+        return
+    seen.add(folder.resolve())
+    try:
+        named = list(loaded_paths(file.read_text(encoding="utf-8")))
+    except (BrokenText, UnicodeDecodeError) as wrong:
+        raise SimkitError(f"{file} cannot be read: {wrong}") from None
+    for field, name in named:
+        inside, path = "\n" in name, folder / name
+        if _ADDRESS.search(name) or not (inside or _exists(path)):
+            raise SimkitError(f"{file} names {name[:100]!r}, which is no file of this checkout, and nothing is fetched")
+        if inside:
+            continue
+        if path.is_dir():
+            _refuse_addresses(path, seen)
+        elif field in PLUGINS and re.search(r"://|\\", path.read_text(encoding="utf-8", errors="replace")):
+            raise SimkitError(f"{path} may name an address for a plugin of kustomize, and nothing is fetched")
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (ValueError, OSError):  # no name of a file
+        return False

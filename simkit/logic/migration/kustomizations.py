@@ -22,6 +22,19 @@ from simkit.schema.lifecycle import is_served, lifecycle_of
 
 FILES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _KIND: Final = "Kustomization"
+_LOADED: Final = (
+    *("resources", "bases", "components", "crds", "configurations", "generators", "transformers", "validators"),
+    "patchesStrategicMerge",
+)
+"""The fields with lists of files and folders."""
+PLUGINS: Final = ("generators", "transformers", "validators")
+"""The fields that name configurations of plugins, which may name files and addresses themselves, or hold these."""
+_LOADED_BY: Final = {
+    **dict.fromkeys(("patches", "patchesJson6902", "replacements"), ("path",)),
+    **dict.fromkeys(("configMapGenerator", "secretGenerator"), ("files", "envs", "env")),
+}
+"""The fields with lists of entries that name files, and how they do."""
+_CHARTS: Final = ("helmCharts", "helmChartInflationGenerator")
 
 
 def patch_files(text: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -40,8 +53,37 @@ def named_paths(text: str) -> Iterator[str]:
     for chunk, _ in pieces(text):
         value = _read(chunk)
         for field in ("resources", "bases", "components"):
-            yield from (each for each in value.get(field) or () if isinstance(each, str))
+            yield from _texts(value.get(field))
     yield from (path for path, _ in patch_files(text))
+
+
+def loaded_paths(text: str) -> Iterator[tuple[str, str]]:
+    """Everything that kustomize loads for a kustomization, as it stands there: files, folders and addresses.
+
+    Yields
+    ------
+    The field, and what it names; of ``PLUGINS`` also a configuration that stands there itself.
+
+    Raises
+    ------
+    BrokenText
+        For a text that is not the YAML of one kustomization.
+    """
+    value = decode(text)
+    if not isinstance(value, dict) or "<<" in value:
+        raise BrokenText(1, "this is no kustomization, or one with merge keys")
+    for field in _LOADED:
+        yield from ((field, each) for each in _texts(value.get(field)) if "\n" not in each or field in PLUGINS)
+    for field, keys in _LOADED_BY.items():
+        names = (name for each in _listed(value, field) for key in keys for name in _texts(each.get(key)))
+        yield from ((field, name.partition("=")[2] if "=" in name else name) for name in names)
+    yield from (("openapi", name) for name in _texts(at(value, "openapi", "path")))
+    yield from ((field, "://") for field in _CHARTS if value.get(field))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """A text, or the texts of a list."""
+    yield from (each for each in (value if isinstance(value, list) else [value]) if isinstance(each, str))
 
 
 def is_json_patch(text: str) -> bool:

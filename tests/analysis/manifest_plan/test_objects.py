@@ -295,3 +295,58 @@ def test_a_kustomization_is_rendered(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(SimkitError, match="neither kustomize nor kubectl is installed"):
         cluster.plan(folder)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "resources: ['http:\\x2f\\x2fexample.test/a.yaml']".replace("'", '"'),
+        "resources: [github.com/acme/base]",
+        "resources: [../../elsewhere]",
+        "components: ['../base?ref=main']",
+        "patches: [{path: 'https://example.test/p.yaml'}]",
+        "configMapGenerator: [{name: a, files: ['k=https://example.test/p']}]",
+        "generators: [plugin.yaml]",
+        "transformers: ['kind: A\\nurl: http://example.test']".replace("'", '"'),
+        "helmCharts: [{name: a, repo: x}]",
+        "a: &a {resources: ['https://example.test']}\n<<: *a",
+        'resources: ["a\\0b"]',
+        "resources: 5\nbases: [absent]",
+    ],
+)
+def test_a_kustomization_fetches_nothing(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever it names that is not there is refused before kustomize runs, also in the folders that it uses."""
+    app, elsewhere = tmp_path / "x" / "app", tmp_path / "elsewhere"
+    for folder in (app, elsewhere, tmp_path / "bin", tmp_path / "x" / "base"):
+        folder.mkdir(parents=True)
+    (tmp_path / "bin" / "kustomize").write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n", encoding="utf-8")
+    (tmp_path / "bin" / "kustomize").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/bin")
+    (app / "kustomization.yaml").write_text(text, encoding="utf-8")
+    (app / "plugin.yaml").write_text("kind: A\nfiles: [http://example.test/a]\n", encoding="utf-8")
+    (elsewhere / "kustomization.yaml").write_text("resources: ['http://example.test/a']", encoding="utf-8")
+    with pytest.raises(SimkitError, match=r"nothing is fetched|cannot be read"):
+        simkit.Cluster(seed=1).plan(app)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_harmless_addresses_of_a_kustomization(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A comment, a literal, a label or another folder may name an address."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "kustomize").write_text(f"#!/bin/sh\necho '{_MAP}'\n", encoding="utf-8")
+    (tmp_path / "bin" / "kustomize").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/bin")
+    for name, text in (
+        ("app", "# $schema=https://example.test\nconfigMapGenerator: [{name: a, literals: ['u=http://example.test']}]"),
+        ("other", "resources: ['https://example.test']"),
+    ):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "kustomization.yaml").write_text(text, encoding="utf-8")
+    assert told(simkit.Cluster(seed=1).plan(tmp_path / "app")) == [("create", "ConfigMap default/a")]
+
+
+def test_paths_that_are_none(tmp_path: Path) -> None:
+    """A path that no file system has is told as one at which nothing is."""
+    for path in ("a\0b", "x" * 5000):
+        with pytest.raises(SimkitError, match=r"no path|nothing to load"):
+            simkit.Cluster(seed=1).plan(Path(path))
