@@ -210,4 +210,7 @@ def _plain(node: Any) -> Any:
 
 def is_object(value: Any) -> bool:
     """True for a mapping with metadata that names it."""
-    return isinstance(value, dict) and isinstance(value.get("metadata"), dict) and bool(value["metadata"].get("name"))
+    about = value.get("metadata") if isinstance(value, dict) else None
+    if not isinstance(about, dict) or not isinstance(about.get("namespace") or "", str):
+        return False
+    return isinstance(about.get("name"), str) and bool(about["name"])

@@ -51,7 +51,7 @@ class ResourceWatch:
         self.path, self.resource = path, resource
         self._live, self._ended = live, ended
         self._known: dict[tuple[str, str], Object] = {}
-        self._version = ""
+        self._version, self._kind = "", dict[str, Any]()
         self._close: Callable[[], None] | None = None
 
     def close(self) -> None:
@@ -70,8 +70,9 @@ class ResourceWatch:
         found = self._live.listing(self.path)
         self._version = str(at(found, "metadata", "resourceVersion") or "")
         kind = {"apiVersion": found.get("apiVersion"), "kind": str(found.get("kind")).removesuffix("List")}
+        self._kind = kind
         objects: dict[tuple[str, str], Object] = {
-            (namespace_of(each), name_of(each)): {**kind, **each} for each in found["items"]
+            (namespace_of(each), name_of(each)): {**each, **kind} for each in found["items"]
         }
         gone = [obj for key, obj in self._known.items() if key not in objects]
         self._known = objects
@@ -101,7 +102,7 @@ class ResourceWatch:
             self._close()
             return
         for line in lines:
-            what, obj = _event(line)
+            what, obj = _event(line, self._kind)
             if what == "ERROR":
                 self._lose(obj)
                 return
@@ -114,27 +115,24 @@ class ResourceWatch:
                 yield ObjectChange(obj, deleted=True)
 
     def _lose(self, status: Mapping[str, Any]) -> None:
-        """Forget the version if the server does not know it any more, so that the next step is a list."""
-        if status.get("code") == _GONE or status.get("reason") in _LOST:
-            self._version = ""
+        """Forget the version, so that the next step is a list. Raises SimkitError for another error than a lost one."""
+        self._version = ""
+        if status.get("code") != _GONE and str(status.get("reason")) not in _LOST:
+            raise SimkitError(f"an error instead of an event: {str(status.get('message') or status)[:200]}")
 
 
-def _event(line: bytes) -> tuple[str, Object]:
-    """The type and the object of an event. Raises SimkitError for a line that is no event."""
+def _event(line: bytes, kind: Mapping[str, Any]) -> tuple[str, Object]:
+    """The type and the object of an event. Raises SimkitError for a line that is no event about an object of a kind."""
     try:
         event = orjson.loads(line)
     except orjson.JSONDecodeError:
         raise SimkitError(f"an event that is not JSON: {line[:100]!r}") from None
     obj = event.get("object") if isinstance(event, dict) else None
     what = event.get("type") if isinstance(event, dict) else None
-    if not isinstance(obj, dict) or not (what in ("ERROR", "BOOKMARK") or _is_whole(obj)):
-        raise SimkitError(f"an event without an object: {line[:100]!r}")
+    named = isinstance(obj, dict) and is_object(obj) and {**obj, **kind} == obj
+    if not isinstance(obj, dict) or not (what in ("ERROR", "BOOKMARK") or named):
+        raise SimkitError(f"an event that is about no {kind.get('kind') or 'object'}: {line[:100]!r}")
     return str(what), obj
-
-
-def _is_whole(obj: Object) -> bool:
-    """True for an object that says what it is."""
-    return is_object(obj) and all(isinstance(obj.get(name), str) for name in ("apiVersion", "kind"))
 
 
 def listed_watches(

@@ -26,10 +26,11 @@ from simkit.cluster.options import Options
 from simkit.meta import datasets
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.errors import SimkitError
+from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object
 from simkit.seams.caveats import Caveat
 from simkit.snapshot.live import LiveCluster
-from simkit.snapshot.live_watch import ObjectChange
+from simkit.snapshot.live_watch import ObjectChange, ResourceWatch
 from tests.analysis.worlds import account, binding, namespace, role, rule
 
 CAPTURED = ("roles", "clusterroles", "rolebindings", "clusterrolebindings", "serviceaccounts", "namespaces", "pods")
@@ -260,6 +261,51 @@ def test_a_server_that_refuses(served: tuple[Cluster, Path]) -> None:
     live = LiveCluster(kubeconfig=served[1])
     with pytest.raises(SimkitError, match="not find"):
         live.listing("/apis/apps/v1/nothing")
+
+
+class _Told:
+    """A server whose list is empty, and which then says some lines."""
+
+    def __init__(self, *events: object) -> None:
+        self._lines = [orjson.dumps(event) for event in events]
+
+    def listing(self, path: str) -> dict[str, object]:
+        return {"apiVersion": "v1", "kind": "PodList", "metadata": {"resourceVersion": "5"}, "items": []}
+
+    def stream(self, path: str, query: object) -> tuple[Iterator[bytes], Any]:
+        return iter(self._lines), lambda: None
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"type": "ERROR", "object": {"code": 500, "message": "boom"}},
+        {"type": "ERROR", "object": {"reason": ["x"], "code": "410"}},
+        *(
+            {"type": "ADDED", "object": {"apiVersion": "v1", "kind": kind, "metadata": metadata}}
+            for kind, metadata in (
+                ("Pod", {"name": ["a"]}),
+                ("Pod", {"name": "a", "namespace": ["x"]}),
+                ("Pod", {}),
+                ("Pod", "x"),
+                ("Secret", {"name": "a"}),
+                ("", {"name": "a"}),
+            )
+        ),
+    ],
+)
+def test_events_that_are_none(event: object) -> None:
+    """They are told, and the resource is listed and watched again."""
+    ended, lost = threading.Event(), list[str]()
+    watch = ResourceWatch(_Told(event), "/api/v1/pods", GroupResource("", "pods"), ended)  # type: ignore[arg-type]
+    assert list(watch.listed()) == []
+
+    def tell(text: str) -> None:
+        lost.append(text)
+        ended.set()
+
+    assert list(watch.changes(tell)) == []
+    assert "is asked for again" in lost[0]
 
 
 def test_a_cluster_in_process_is_followed() -> None:
