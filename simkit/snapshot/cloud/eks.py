@@ -27,7 +27,14 @@ from simkit.seams.authorization import PRINCIPAL as PREFIX
 from simkit.seams.authorization import AccessEntry, AccessPolicy, ProviderAccess
 from simkit.seams.snapshot import Snapshot
 from simkit.snapshot.cloud.eks_permissions import Policies
-from simkit.snapshot.cloud.eks_trust import Statement, trust_of, trusts_account, trusts_pod_identity, wide_trust
+from simkit.snapshot.cloud.eks_trust import (
+    Statement,
+    trust_of,
+    trusts_account,
+    trusts_pod_identity,
+    why_undecided,
+    wide_trust,
+)
 from simkit.snapshot.cloud.output import FOLDER, NOT_TOLD, TEMPLATE, Unexpected, mapping, mappings, split, text, texts
 
 AUTH_MAP: Final = "aws-auth"
@@ -326,7 +333,9 @@ def _pod_roles(
         for namespace, account in _service_accounts(snapshot):
             trusted = trusts_account(trust, export.issuer, namespace, account)
             if trusted is None:
-                missing.append(f"which service accounts can assume {name}, whose trust policy is not decided")
+                why = " and ".join(why_undecided(trust, export.issuer))
+                told = f"which service accounts can assume {name}, whose trust policy is not decided"
+                missing.append(f"{told} ({why})" if why else told)
             if trusted or (trusted is None and any(_identity(one[2]) == identity for one in annotated)):
                 yield namespace, account, name
     for namespace, account, role in export.pod_roles.values():

@@ -15,11 +15,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from simkit.snapshot.cloud.eks_trust import combined, fits, texts_of
+from simkit.snapshot.cloud.eks_trust import allows, combined, fits, has_variable, texts_of
 from simkit.snapshot.cloud.output import Unexpected, mapping, mappings, text
 
 _CREATE: Final = "eks:createaccessentry"
 _ASSOCIATE: Final = "eks:associateaccesspolicy"
+_UNREAD: Final = ((True, None), (False, None))
+"""What a group or policy decides that is not in the output: it may allow, or deny."""
 _INLINE: Final = ("RolePolicyList", "UserPolicyList", "GroupPolicyList")
 
 
@@ -71,12 +73,12 @@ class Policies:
                 yield arn, bool(associates and creates) and not holder.bounded
 
     def _may(self, holder: _Holder, action: str, resource: str) -> bool | None:
-        sources = [holder, *(self.groups[name] for name in holder.groups if name in self.groups)]
-        answers = [_holds(one, action, resource) for source in sources for one in source.statements]
-        for arn in (arn for source in sources for arn in source.managed):
-            policy = self.managed.get(arn)
-            answers += [(True, None)] if policy is None else [_holds(one, action, resource) for one in policy]
-        return combined(answers)
+        groups = [self.groups.get(name) for name in holder.groups]
+        sources = [holder, *(one for one in groups if one is not None)]
+        policies = [self.managed.get(arn) for source in sources for arn in source.managed]
+        statements = [*(source.statements for source in sources), *(one for one in policies if one is not None)]
+        answers = [_holds(one, action, resource) for some in statements for one in some]
+        return combined([*answers, *(_UNREAD if None in groups or None in policies else ())])
 
 
 def statements_of(document: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
@@ -85,6 +87,8 @@ def statements_of(document: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
     listed = [found] if isinstance(found, Mapping) else found
     if not isinstance(listed, list) or not all(isinstance(one, Mapping) for one in listed):
         raise Unexpected("Statement of a policy is no list of objects")
+    for one in listed:
+        allows(one)
     return tuple(listed)
 
 
@@ -106,24 +110,24 @@ def _entry_arn(cluster: str, principal: str) -> str:
 
 def _holds(statement: Mapping[str, Any], action: str, resource: str) -> tuple[bool, bool | None]:
     """Whether a statement allows, and whether it holds for an action on a resource."""
-    allows = statement.get("Effect") == "Allow"
+    allowing = allows(statement)
     actions, resources = texts_of(statement.get("Action")), texts_of(statement.get("Resource"))
     if "NotAction" in statement:
         named = not _any_fits(texts_of(statement["NotAction"]), action)
     else:
         named = _any_fits(actions, action)
     if not named:
-        return allows, False
+        return allowing, False
     if statement.get("Condition") or "NotResource" in statement:
-        return allows, None
+        return allowing, None
     if "*" in resources:
-        return allows, True
+        return allowing, True
     if not resource:
-        return allows, None
+        return allowing, None
     if any(fits(one, resource) for one in resources):
-        return allows, True
+        return allowing, True
     numbered = resource.endswith("/0") and any(one.startswith(resource[:-1]) for one in resources)
-    return allows, None if numbered else False
+    return allowing, None if numbered or has_variable(resources) else False
 
 
 def _any_fits(patterns: Sequence[str], action: str) -> bool:

@@ -23,6 +23,7 @@ AUDIENCE: Final = "sts.amazonaws.com"
 POD_IDENTITY: Final = "pods.eks.amazonaws.com"
 _WEB_IDENTITY: Final = "sts:assumerolewithwebidentity"
 _ASSUME: Final = "sts:assumerole"
+_AUDIENCE_CLAIM: Final = ":aud"
 _EXACT: Final = ("stringequals", "foranyvalue:stringequals", "arnequals")
 _LIKE: Final = ("stringlike", "foranyvalue:stringlike", "arnlike")
 
@@ -64,7 +65,15 @@ def _statement(value: Mapping[str, Any]) -> Statement:
     )
     who = {str(kind): texts_of(names) for kind, names in principals.items()}
     actions = tuple(one.lower() for one in texts_of(value.get("Action")))
-    return Statement(value.get("Effect") == "Allow", actions, who, told, plain)
+    return Statement(allows(value), actions, who, told, plain)
+
+
+def allows(statement: Mapping[str, Any]) -> bool:
+    """Whether a statement of a policy allows, rather than denies. Raises Unexpected."""
+    effect = statement.get("Effect")
+    if effect not in ("Allow", "Deny"):
+        raise Unexpected("the Effect of a statement is neither Allow nor Deny")
+    return bool(effect == "Allow")
 
 
 def texts_of(value: Any) -> tuple[str, ...]:
@@ -78,8 +87,24 @@ def trusts_account(trust: Sequence[Statement], issuer: str, namespace: str, name
     host = issuer.removeprefix("https://").rstrip("/")
     if not host:
         return None
-    claims = {f"{host}:sub".lower(): service_account_user(namespace, name), f"{host}:aud".lower(): AUDIENCE}
+    claims = {
+        f"{host}:sub".lower(): service_account_user(namespace, name),
+        f"{host}{_AUDIENCE_CLAIM}".lower(): AUDIENCE,
+    }
     return combined(_holds(one, _WEB_IDENTITY, _is_federated(one, host), claims) for one in trust)
+
+
+def why_undecided(trust: Sequence[Statement], issuer: str) -> Iterator[str]:
+    """Why it may not be known which service accounts a role trusts, in words, where conditions on tokens tell it."""
+    host = issuer.removeprefix("https://").rstrip("/").lower()
+    conditions = [(key, wanted) for one in trust for _, key, wanted in one.conditions]
+    if any(
+        key == f"{host}{_AUDIENCE_CLAIM}" and not any(fits(one, AUDIENCE) for one in wanted)
+        for key, wanted in conditions
+    ):
+        yield f"it asks for another audience than {AUDIENCE}, for which pods can get tokens"
+    if any(has_variable(wanted) for _, wanted in conditions):
+        yield "it has policy variables"
 
 
 def trusts_pod_identity(trust: Sequence[Statement]) -> bool | None:
@@ -128,15 +153,28 @@ def _holds(statement: Statement, action: str, named: bool, claims: Mapping[str, 
     everybody = "*" in statement.principals.get("AWS", ())
     if not (named or everybody) or not any(fits(one, action) for one in statement.actions):
         return statement.allows, False
-    answers = [_condition(operator, claims.get(key), wanted) for operator, key, wanted in statement.conditions]
+    answers = [
+        _condition(operator, claims.get(key), wanted, key.endswith(_AUDIENCE_CLAIM), allows=statement.allows)
+        for operator, key, wanted in statement.conditions
+    ]
     holds = False if False in answers else None if None in answers else True
     return statement.allows, holds if named or holds is False else None
 
 
-def _condition(operator: str, claim: str | None, wanted: Sequence[str]) -> bool | None:
+def _condition(
+    operator: str, claim: str | None, wanted: Sequence[str], of_audience: bool, *, allows: bool
+) -> bool | None:
     if claim is None or operator not in (*_EXACT, *_LIKE):
         return None
-    return any(fits(one, claim) if operator in _LIKE else one == claim for one in wanted)
+    holds = any(fits(one, claim) if operator in _LIKE else one == claim for one in wanted)
+    if (not holds and has_variable(wanted)) or (of_audience and holds is not allows):
+        return None  # a pod can ask for a token for another audience, too, which the account may know or not
+    return holds
+
+
+def has_variable(texts: Iterable[str]) -> bool:
+    """Whether texts of a policy have variables, such as ``${aws:username}``, whose values are not known."""
+    return any("${" in one for one in texts)
 
 
 def fits(pattern: str, text: str) -> bool:

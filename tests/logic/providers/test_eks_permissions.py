@@ -9,6 +9,7 @@ import pytest
 
 import simkit
 from simkit.snapshot.cloud.eks_permissions import Policies
+from simkit.snapshot.cloud.output import Unexpected
 from tests.logic.providers.test_access_entries import _irsa
 from tests.logic.providers.test_eks_trust import described
 
@@ -85,11 +86,23 @@ def found(output: Any, with_entry: tuple[str, ...] = (), cluster: str = CLUSTER)
             None,
         ),
         (details({"Effect": "Allow", "Action": BOTH, "NotResource": "x"}), None),
+        (details(groups=("unknown",)), None),
+        (details(allow(BOTH), groups=("unknown",)), None),
+        (details(allow(BOTH), managed=("arn:aws:iam::111122223333:policy/unknown",)), None),
+        (details(deny("eks:*"), groups=("unknown",)), False),
+        (details(allow(BOTH, "arn:aws:eks:*:*:*/${aws:PrincipalTag/cluster}*")), None),
     ],
 )
 def test_who_may_change_access_entries(output: Any, wanted: bool | None) -> None:
     """Allowed both, for the cluster and its entries, and not denied; what is not decided is neither."""
     assert found(output) is wanted
+
+
+@pytest.mark.parametrize("effect", ["allow", "DENY", None, 5, ["Allow"]])
+def test_a_statement_with_an_effect_that_is_none_is_not_read(effect: Any) -> None:
+    """It is no denial; the export says that it has an output that could not be read."""
+    with pytest.raises(Unexpected, match="neither Allow nor Deny"):
+        found(details({**allow(BOTH), "Effect": effect}))
 
 
 def test_a_principal_with_an_entry_needs_no_other() -> None:

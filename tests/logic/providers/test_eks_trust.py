@@ -45,7 +45,12 @@ def role(*statements: Any, **fields: Any) -> dict[str, Any]:
         ([statement(Condition=only("StringLike", sub="system:serviceaccount:ci:?eploy"))], True),
         ([statement()], True),
         ([statement(Condition=only(sub="system:serviceaccount:*:deploy"))], False),
-        ([statement(Condition=only(sub=POD, aud="other"))], False),
+        ([statement(Condition=only(sub=POD, aud="other"))], None),
+        ([statement(Condition=only(sub="system:serviceaccount:ci:x", aud="other"))], False),
+        ([statement(), statement(Effect="Deny", Condition=only(aud="other"))], True),
+        ([statement(), statement(Effect="Deny", Condition=only(aud="sts.amazonaws.com"))], None),
+        ([statement(Condition=only("StringLike", sub="system:serviceaccount:${aws:PrincipalTag/n}:deploy"))], None),
+        ([statement(Condition=only("StringLike", sub=["${aws:PrincipalTag/n}", POD]))], True),
         ([statement(Condition=only(sub=POD), Action="sts:AssumeRole")], False),
         ([statement(Principal={"Federated": PROVIDER.replace("0123", "9999")})], False),
         ([statement(Principal={"Service": "ec2.amazonaws.com"}, Action="sts:AssumeRole")], False),
@@ -95,6 +100,20 @@ def test_random_trust_policies_are_read_as_by_a_naive_model(part: int) -> None:
             assert trusts_account(trust, ISSUER, namespace, name) is wanted, (seed, chosen, namespace, name)
             seen.add(wanted)
     assert seen == {True, False, None}
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"Condition": only(sub=POD, aud="other")}, "(it asks for another audience than sts.amazonaws.com"),
+        ({"Condition": only("StringLike", sub="${aws:PrincipalTag/n}")}, "(it has policy variables)"),
+        ({"Effect": "allow"}, "could not be read (the Effect of a statement is neither Allow nor Deny)"),
+    ],
+)
+def test_a_trust_policy_that_is_not_decided_is_told(changes: dict[str, Any], told: str) -> None:
+    """With the reason; a service account that has the role in its annotation may assume it."""
+    cluster = simkit.load(_irsa(annotated=True), manifests=True, cloud=described(role(statement(**changes))))
+    assert told in " ".join(one.text for one in cluster.snapshot().authorization.caveats)
 
 
 def test_pod_identity_needs_its_own_principal() -> None:
