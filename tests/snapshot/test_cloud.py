@@ -414,3 +414,24 @@ def test_damaged_exports_end_in_answers_or_errors(outputs: Any) -> None:
         assert "\x1b" not in f"{told}{rows.to_dict()}"
         answered += bool(told)
     assert answered > 20
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "resource.name.startsWith('projects/123456789012/')",
+        "!resource.name.startsWith('projects/123456789012/')",
+        "resource.name == 'projects/123456789012/locations/europe-west1/clusters/pellowick'",
+        "resource.name in ['projects/123456789012/locations/europe-west1/clusters/pellowick']",
+        "resource.name.matches('projects/1234.*')",
+        "resource.name.matches('projects/12345678901[0-9]/.*')",
+        "resource.name == 'projects/1234' + '56789012/locations/europe-west1/clusters/pellowick'",
+    ],
+)
+def test_a_condition_on_the_number_of_the_project_is_not_decided(expression: str) -> None:
+    """No output tells the number, so it may be the one that the condition names."""
+    binding = {"role": "roles/owner", "members": ["user:zed@pellowick.example"]}
+    binding |= {"condition": {"title": "c", "expression": expression}}
+    policy = {"id": "pellowick-prod", "type": "project", "policy": {"bindings": [binding]}}
+    cluster = simkit.load([GKE_NODE], captured=["*"], cloud=[*OF_GKE, policy])
+    assert cluster.can("user:zed@pellowick.example", "get", "secrets").answer == "unknown"

@@ -11,7 +11,8 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
 from typing import Any, Final
 
@@ -32,6 +33,14 @@ _FAR: Final = 253_370_764_800 * 10**9
 _BUDGET: Final = 100_000
 _NUMBER: Final = "000000000000"
 """Stands for the number of a project, which no description of a cluster tells."""
+_SEGMENT: Final = re.compile(r"[a-z][a-z0-9-]*|\d+", re.ASCII)
+_DIGIT_OF_PATTERN: Final = re.compile(r"\d[^\w\s/-]|[^\w\s/-]\d", re.ASCII)
+"""A digit beside an operator of a regular expression, which stands for numbers that the literal does not spell."""
+_MOST_PROJECTS: Final = 64
+_READ: Final = frozenset(
+    ("_&&_", "_||_", "!_", "_?_:_", "_==_", "_!=_", "@in", "startsWith", "endsWith", "contains", "matches")
+)
+"""The functions of which the literals tell each number of a project that makes a difference."""
 _DATED: Final = tuple(GroupResource("", name) for name in ("namespaces", "nodes", "pods"))
 
 
@@ -66,24 +75,40 @@ def decide(expression: str, link: str, newest: int) -> bool | None:
     False
     >>> decide("request.time < timestamp('2027-01-01T00:00:00Z')", link, now) is None
     True
+    >>> decide("resource.name.startsWith('projects/123456789012/')", link, now) is None
+    True
     """
     try:
         program = Environment(OWN, {"resource": DYN, "request": DYN}, version=own_version(OWN)).compile(expression)
-        if not all(_is_known(program.node)):
+        projects = _projects(program.node, link.partition("/")[0])
+        if not all(_is_known(program.node)) or len(projects) > _MOST_PROJECTS:
             return None
         answers = {
             program.evaluate({"resource": {**_RESOURCE, "name": name}, "request": {"time": time}}, budget=_BUDGET).value
-            for name, time in product(_names(link), _times(program.node, newest))
+            for name, time in product(_names(link, projects), _times(program.node, newest))
         }
     except (CompileError, EvaluationError, BudgetExceeded):
         return None
     return next(iter(answers)) if answers in ({True}, {False}) else None
 
 
-def _names(link: str) -> Iterator[str]:
-    project, _, rest = link.partition("/")
-    for owner, kind in product((project, _NUMBER), ("locations", "zones")):
-        yield f"projects/{owner}/{kind}/{rest.partition('/')[2]}"
+def _names(link: str, projects: Iterable[str]) -> Iterator[str]:
+    rest = link.partition("/")[2].partition("/")[2]
+    return (f"projects/{project}/{kind}/{rest}" for project, kind in product(projects, ("locations", "zones")))
+
+
+def _projects(node: Node, project: str) -> dict[str, None]:
+    """The project, and each number (or name, if the number is told) that it may have as far as the literals tell."""
+    told = [one for text in _literals(node) for one in _SEGMENT.findall(text) if one.isdigit() != project.isdigit()]
+    return dict.fromkeys((project, _NUMBER, *told, "".join(told)))
+
+
+def _literals(node: Node) -> Iterator[str]:
+    if isinstance(node, Literal) and isinstance(node.value, str):
+        yield node.value
+    if not _literal_time(node):
+        for child in node.children():
+            yield from _literals(child)
 
 
 def _times(node: Node, newest: int) -> Iterator[Timestamp]:
@@ -118,7 +143,9 @@ def _is_known(node: Node) -> Iterator[bool]:
     elif isinstance(node, Ident):
         yield False
     else:
-        yield True
+        yield not isinstance(node, Call) or node.function in _READ
+        if isinstance(node, Call) and node.function == "matches":
+            yield not any(_DIGIT_OF_PATTERN.search(text) for text in _literals(node))
         for child in node.children():
             yield from _is_known(child)
 
