@@ -430,8 +430,44 @@ def test_damaged_exports_end_in_answers_or_errors(outputs: Any) -> None:
 )
 def test_a_condition_on_the_number_of_the_project_is_not_decided(expression: str) -> None:
     """No output tells the number, so it may be the one that the condition names."""
-    binding = {"role": "roles/owner", "members": ["user:zed@pellowick.example"]}
+    binding: dict[str, Any] = {"role": "roles/owner", "members": ["user:zed@pellowick.example"]}
     binding |= {"condition": {"title": "c", "expression": expression}}
     policy = {"id": "pellowick-prod", "type": "project", "policy": {"bindings": [binding]}}
     cluster = simkit.load([GKE_NODE], captured=["*"], cloud=[*OF_GKE, policy])
     assert cluster.can("user:zed@pellowick.example", "get", "secrets").answer == "unknown"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"deniedPermissions": 5},
+        {"deniedPermissions": {"k": []}},
+        {"exceptionPermissions": {"id": []}},
+        {"deniedPrincipals": "x"},
+        {"deniedPrincipals": ["x\x1b[2J"]},
+        {"exceptionPrincipals": {"k": []}},
+        {"denialCondition": {"title": {"k": []}, "expression": "true"}},
+        {"denialCondition": 5},
+        None,
+        "rules",
+        "nothing",
+        "two",
+    ],
+)
+def test_a_deny_policy_that_cannot_be_read_may_deny_everything(change: Any) -> None:
+    """It is neither a fault nor ignored: what roles of IAM grant is then not known."""
+    rule: Any = {"deniedPrincipals": ["principal://goog/subject/a@b.example"]}
+    rule |= {"deniedPermissions": ["container.googleapis.com/secrets.get"]}
+    policy: dict[str, Any] = {"name": "policies/x%2Fprojects%2Fpellowick-prod/denypolicies/d", "kind": "DenyPolicy"}
+    policies = [policy | {"rules": [{"denyRule": rule | change if isinstance(change, dict) else None}]}]
+    if change == "rules":
+        policies = [policy | {"rules": 5}]
+    elif change == "nothing":
+        policies = [policy]
+    elif change == "two":
+        policies = [policy | {"rules": []}, policy | {"rules": [{"denyRule": rule}]}]
+    cluster = simkit.load([GKE_NODE], captured=["*"], cloud=[*OF_GKE, *policies])
+    assert cluster.can("user:platform-admin@pellowick.example", "get", "secrets").answer == "unknown"
+    told = caveats_of_gke([*OF_GKE, *policies])
+    assert "the deny policy d in projects/pellowick-prod, which could not be read" in told
+    assert "\x1b" not in told

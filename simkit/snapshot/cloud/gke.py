@@ -25,7 +25,7 @@ from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, annotations_of, at, name_of, namespace_of
 from simkit.seams.authorization import GOOGLE, AccessEntry, AccessPolicy, ProviderAccess
 from simkit.seams.snapshot import Snapshot
-from simkit.snapshot.cloud.gke_denials import condition_of, denials_of, is_deny_policy
+from simkit.snapshot.cloud.gke_denials import UNREAD, condition_of, denials_of, is_deny_policy
 from simkit.snapshot.cloud.gke_permissions import permissions_of, rules_of_permissions
 from simkit.snapshot.cloud.output import (
     DEFINITIONS,
@@ -128,8 +128,8 @@ class GkeExport:
     """The addresses of members by the names of groups in the API."""
     nested: set[str] = field(default_factory=set)
     """The addresses of members that are groups."""
-    denials: dict[str, tuple[str, list[Mapping[str, Any]]]] = field(default_factory=dict)
-    """The deny policies by name: their place, and their rules."""
+    denials: dict[str, tuple[str, list[Any]]] = field(default_factory=dict)
+    """The deny policies by name: their place, and their rules, one that is no object where they are not told."""
     broken: list[str] = field(default_factory=list)
 
     @property
@@ -185,12 +185,14 @@ class GkeExport:
             self._add(f"{kind}s/{place}", policy)
 
     def _take_denials(self, policy: Mapping[str, Any], place: str) -> None:
-        name = unquote(text(policy, "name"))
+        name = unquote(optional_text(policy, "name")) or f"{len(self.denials)} without a name"
         attached = re.search(r"/((?:projects|folders|organizations)/[^/]+)/denypolicies/", name)
-        if "rules" not in policy:
-            self.broken.append(f"the rules of the deny policy {name} are not in it (gcloud iam policies get)")
-        rules = [mapping(one, "denyRule") for one in mappings(policy, "rules", optional=True) if "denyRule" in one]
-        self.denials[name] = (place or (attached.group(1) if attached else ""), rules)
+        told, rules = self.denials.get(name), policy.get("rules")
+        place = place or (told[0] if told else "") or (attached.group(1) if attached else "")
+        listed = rules if isinstance(rules, list) else [None]
+        if told and listed != told[1] and told[1] != [None]:
+            listed = told[1] if "rules" not in policy else [None]  # two that differ
+        self.denials[name] = place, listed
 
     def _take_policy(self, policy: Mapping[str, Any], name: str, resource: str = "") -> None:
         if _is_account(name):
@@ -298,6 +300,7 @@ class _Access:
                 self._export.denials, self._project, self._members(groups), self._pods, self._undecided, self._custom
             )
         )
+        self._missing += (f"{one.name}, {one.undecided}" for one in denials if one.undecided.startswith(UNREAD))
         return ProviderAccess(
             "GKE",
             str(self._export.cluster.get("name") or ""),

@@ -10,12 +10,12 @@ References
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from simkit.seams.authorization import Denial, Named
 from simkit.snapshot.cloud.gke_permissions import denied_permissions, rules_of_permissions
-from simkit.snapshot.cloud.output import mapping, optional_text, texts
+from simkit.snapshot.cloud.output import EVERYTHING, Unexpected, mapping, optional_text, texts
 
 _PRINCIPAL: Final = re.compile(
     r"principal://goog/subject/(?P<user>[^/\s]+)|principalSet://goog/group/(?P<group>[^/\s]+)|"
@@ -23,6 +23,8 @@ _PRINCIPAL: Final = re.compile(
     re.ASCII,
 )
 _EVERYBODY: Final = "principalSet://goog/public:all"
+UNREAD: Final = "which could not be read"
+"""Why it is not known whom and what a rule denies that is not as documented: it may be anything."""
 
 
 class _Denied(NamedTuple):
@@ -49,7 +51,7 @@ def is_deny_policy(value: Mapping[str, Any]) -> bool:
 
 
 def denials_of(
-    policies: Mapping[str, tuple[str, Iterable[Mapping[str, Any]]]],
+    policies: Mapping[str, tuple[str, Sequence[Any]]],
     project: str,
     members: Mapping[str, Collection[str]],
     pods: Callable[[str], str],
@@ -77,24 +79,46 @@ def denials_of(
         owner = place.removeprefix("projects/")
         if project and owner != place and not owner.isdigit() and owner != project:
             continue  # of another project
+        words = f"the deny policy {name.rpartition('/')[2]}" + (f" in {place}" if place else "")
         for rule in rules:
-            why, denied = undecided(*condition_of(rule, "denialCondition")), denied_permissions(rule)
-            taken, _ = rules_of_permissions(denied, custom)
-            if why is None or not taken:
-                continue
-            words = f"the deny policy {name.rpartition('/')[2]}" + (f" in {place}" if place else "")
-            subjects = _named(texts(rule, "deniedPrincipals", optional=True), members, pods)
-            excepted = _named(texts(rule, "exceptionPrincipals", optional=True), members, pods)
-            yield Denial(
-                words,
-                subjects.names,
-                excepted.names,
-                subjects.everybody,
-                subjects.unread,
-                excepted.unread or excepted.everybody,
-                taken,
-                undecided=why,
-            )
+            try:
+                denial = _denial(words, rule, members, pods, undecided, custom)
+            except Unexpected as error:
+                denial = Denial(words, everybody=True, rules=EVERYTHING, undecided=f"{UNREAD}: {error}")
+            if denial is not None:
+                yield denial
+
+
+def _denial(
+    words: str,
+    statement: Any,
+    members: Mapping[str, Collection[str]],
+    pods: Callable[[str], str],
+    undecided: Callable[[str, str], str | None],
+    custom: Collection[tuple[str, str]],
+) -> Denial | None:
+    """What one rule takes away, None for nothing. Raises Unexpected."""
+    if not isinstance(statement, Mapping):
+        raise Unexpected("its rules are not in it, or not the same in all outputs (gcloud iam policies get)")
+    if "denyRule" not in statement:
+        return None
+    rule = mapping(statement, "denyRule")
+    why, denied = undecided(*condition_of(rule, "denialCondition")), denied_permissions(rule)
+    subjects = _named(texts(rule, "deniedPrincipals", optional=True), members, pods)
+    excepted = _named(texts(rule, "exceptionPrincipals", optional=True), members, pods)
+    taken, _ = rules_of_permissions(denied, custom)
+    if why is None or not taken:
+        return None
+    return Denial(
+        words,
+        subjects.names,
+        excepted.names,
+        subjects.everybody,
+        subjects.unread,
+        excepted.unread or excepted.everybody,
+        taken,
+        undecided=why,
+    )
 
 
 def _named(principals: Iterable[str], members: Mapping[str, Collection[str]], pods: Callable[[str], str]) -> _Denied:
