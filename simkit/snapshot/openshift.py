@@ -64,6 +64,10 @@ def _missing(snapshot: Snapshot) -> Iterator[str]:
     captured = snapshot.captured()
     if not {USERS, GROUPS} <= {*captured}:
         yield "the users and groups of OpenShift were not captured, so who is in which group is not known"
+    for group in snapshot.scan(GROUPS) if GROUPS in captured else ():
+        listed = [] if group.get("users") is None else group["users"]
+        if not isinstance(listed, list) or not all(isinstance(one, str) and one for one in listed):
+            yield f"users of the group {name_of(group)!r} could not be read"
     for one in snapshot.scan(_AUTHENTICATIONS) if _AUTHENTICATIONS in captured else ():
         if at(one, "spec", "type") in ("OIDC", "None"):
             yield "users and their groups come from an external provider, and are not in the cluster"

@@ -70,11 +70,14 @@ def test_the_first_administrator_counts_until_the_secret_is_gone() -> None:
     assert not simkit.load(objects, captured=["*"]).can("user:kube:admin", "get", "pods")
 
 
-def test_damaged_groups_are_passed_over() -> None:
-    """Members that are no texts, and no list of them, break no answer."""
+def test_damaged_groups_are_told() -> None:
+    """Members that are no texts, and no list of them, break no answer, and leave it a lower bound."""
     strange = [group("a", None), group("b", "ann"), group("c", [7, None, "", "ann"]), group("devs", {"ann": 1})]
-    cluster = simkit.load([NODE, *strange, *bound("devs")], captured=["*"])
+    cluster = simkit.load([NODE, user("ann"), *strange, *bound("devs")], captured=["*"])
     assert not cluster.can("user:ann", "get", "pods")
+    (caveat,) = cluster.snapshot().authorization.caveats
+    told = "; ".join(f"users of the group {name!r} could not be read" for name in ("b", "c", "devs"))
+    assert caveat.text == f"Lower bound: {told}."
 
 
 def test_groups_of_other_clusters_count_only_where_they_are_asked_for() -> None:
@@ -196,10 +199,16 @@ def test_how_people_log_in_is_a_finding() -> None:
     assert sorted(told) == [
         f"{provider} asks LDAP without TLS.",
         f"{provider} maps its identities to users that other providers have made.",
+        "Whether identity providers can be misused is not known: 1 could not be read.",
         "kube:admin can log in: the secret kubeadmin in kube-system is there.",
     ]
     assert not found({**kind, "spec": {"identityProviders": [local]}})
     assert not found({**kind, "spec": {}})
+    for strange in (5, "x", {"name": "x"}, [5], [{"type": "LDAP", "ldap": 5}], [{**local, "mappingMethod": ["add"]}]):
+        assert found({**kind, "spec": {"identityProviders": strange}}) == [
+            "Whether identity providers can be misused is not known: 1 could not be read."
+        ], strange
+    assert len(found({**kind, "spec": 5})) == 1
 
 
 def test_groups_that_are_not_in_the_dump_are_told() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from simkit.analysis.escalation.table.severity import Severity
 from simkit.analysis.findings.check import Check, Finding, described_check
 from simkit.analysis.findings.survey import Survey
 from simkit.logic.rbac.binding import USER, Subject
@@ -14,6 +15,7 @@ from simkit.seams.authorization import OPENSHIFT
 from simkit.snapshot.openshift import FIRST_ADMINISTRATOR
 
 OAUTH: Final = GroupResource("config.openshift.io", "oauths")
+_URLS: Final = (("basicAuth", "url"), ("keystone", "url"))
 IDENTITIES: Final = GroupResource("user.openshift.io", "identities")
 
 
@@ -34,20 +36,36 @@ def identity_providers(survey: Survey, check: Check) -> Iterator[Finding]:
     snapshot = survey.snapshot
     if OAUTH not in snapshot.captured() or snapshot.authorization.provider != OPENSHIFT:
         return
-    providers = [one for oauth in snapshot.scan(OAUTH) for one in at(oauth, "spec", "identityProviders") or ()]
+    providers: list[Any] = []
+    for oauth in snapshot.scan(OAUTH):
+        listed = at(oauth, "spec", "identityProviders") if isinstance(oauth.get("spec") or {}, Mapping) else 0
+        providers += listed if isinstance(listed, list) else [] if listed is None else [None]
+    unread = sum(not _is_readable(one) for one in providers)
+    if unread:
+        told = f"Whether identity providers can be misused is not known: {unread:,} could not be read."
+        yield check.finding(told, severity=Severity.MEDIUM)
     counts: dict[str, int] = {}
     for identity in snapshot.scan(IDENTITIES) if IDENTITIES in snapshot.captured() else ():
         name = str(identity.get("providerName") or "")
         counts[name] = counts.get(name, 0) + 1
-    for provider in filter(_is_object, providers):
+    for provider in (one for one in providers if isinstance(one, Mapping)):
         for why in _weaknesses(provider, len(providers)):
             name = str(provider.get("name") or "")
             users = f", by which {counts[name]:,} identities are known," if counts.get(name) else ""
             yield check.finding(f"The identity provider {name!r} ({provider.get('type')}){users} {why}.")
 
 
-def _is_object(value: Any) -> bool:
-    return isinstance(value, Mapping)
+def _is_readable(value: Any) -> bool:
+    """True for a provider whose fields have the types that OpenShift documents, as far as they are read."""
+    if not isinstance(value, Mapping):
+        return False
+    texts = (*(value.get(name) for name in ("name", "type", "mappingMethod")), *(at(value, *path) for path in _URLS))
+    parts = [value.get(name) for name in ("ldap", "basicAuth", "keystone")]
+    return (
+        all(one is None or isinstance(one, str) for one in texts)
+        and all(one is None or isinstance(one, Mapping) for one in parts)
+        and isinstance(at(value, "ldap", "insecure"), bool | None)
+    )
 
 
 def _weaknesses(provider: Mapping[str, Any], count: int) -> Iterator[str]:
@@ -55,8 +73,7 @@ def _weaknesses(provider: Mapping[str, Any], count: int) -> Iterator[str]:
         yield "maps its identities to users that other providers have made"
     if at(provider, "ldap", "insecure") is True:
         yield "asks LDAP without TLS"
-    url = at(provider, "basicAuth", "url") or at(provider, "keystone", "url")
-    if isinstance(url, str) and url.startswith("http://"):
+    if any(str(at(provider, *path)).startswith("http://") for path in _URLS):
         yield "sends passwords without TLS"
 
 
