@@ -471,3 +471,23 @@ def test_a_deny_policy_that_cannot_be_read_may_deny_everything(change: Any) -> N
     told = caveats_of_gke([*OF_GKE, *policies])
     assert "the deny policy d in projects/pellowick-prod, which could not be read" in told
     assert "\x1b" not in told
+
+
+@pytest.mark.parametrize(
+    ("members", "told"),
+    [
+        ((), "the members of group:a@b.example are not in it"),
+        (({"id": "b@b.example"},), "whether b@b.example in group:a@b.example is a user or a group is not in it"),
+    ],
+)
+def test_members_that_are_not_told_leave_denials_to_a_group_open(members: tuple[Any, ...], told: str) -> None:
+    """A group without memberships is not empty, and a member without its type may be a group."""
+    rule = {"deniedPrincipals": ["principalSet://goog/group/a@b.example"]}
+    rule |= {"deniedPermissions": ["container.googleapis.com/secrets.get"]}
+    extra: list[Any] = [{"name": "groups/A", "groupKey": {"id": "a@b.example"}}]
+    extra += ({"name": f"groups/A/memberships/{one['id']}", "preferredMemberKey": one} for one in members)
+    name = "policies/x%2Fprojects%2Fpellowick-prod/denypolicies/d"
+    extra.append({"name": name, "kind": "DenyPolicy", "rules": [{"denyRule": rule}]})
+    cluster = simkit.load([GKE_NODE], captured=["*"], cloud=[*OF_GKE, *extra])
+    assert cluster.can("user:platform-admin@pellowick.example", "get", "secrets").answer == "unknown"
+    assert told in caveats_of_gke([*OF_GKE, *extra])

@@ -58,6 +58,8 @@ _SETTERS: Final = frozenset(
     )
 )
 """The predefined roles that may set IAM policies, where the export does not describe them."""
+_NO_GROUPS: Final = ("USER", "SERVICE_ACCOUNT", "SHARED_DRIVE", "CBCM_BROWSER")
+"""The types of members of groups that have no members themselves."""
 _ACCOUNTS: Final = GroupResource("", "serviceaccounts")
 _ADDRESS: Final = re.compile(r"[^\s@/:\[\]()]+@[\w.-]+", re.ASCII)
 _POOL: Final = re.compile(
@@ -128,6 +130,8 @@ class GkeExport:
     """The addresses of members by the names of groups in the API."""
     nested: set[str] = field(default_factory=set)
     """The addresses of members that are groups."""
+    single: set[str] = field(default_factory=set)
+    """The addresses of members that are none."""
     denials: dict[str, tuple[str, list[Any]]] = field(default_factory=dict)
     """The deny policies by name: their place, and their rules, one that is no object where they are not told."""
     broken: list[str] = field(default_factory=list)
@@ -157,6 +161,8 @@ class GkeExport:
             self.memberships.setdefault(group, {})[member] = None
             if output.get("type") == "GROUP":
                 self.nested.add(member)
+            elif output.get("type") in _NO_GROUPS or _is_account(member):
+                self.single.add(member)
         else:
             return False
         return True
@@ -250,6 +256,8 @@ class _Access:
         self._pool = str(at(export.cluster, "workloadIdentityConfig", "workloadPool") or "")
         self._groups_count = at(export.cluster, "authenticatorGroupsConfig", "enabled") is True
         self._missing = list(dict.fromkeys(self._gaps()))
+        self._partial = set[str]()
+        """The groups that may have members who are not told."""
         self._unknown: dict[tuple[str, str], None] = {}
         self._policies: dict[str, dict[AccessPolicy, None]] = {}
         self._setters: dict[str, bool] = {}
@@ -316,10 +324,12 @@ class _Access:
 
     def _members(self, groups: Mapping[str, Collection[str]]) -> dict[str, list[str]]:
         """The members of each group of which all are known."""
-        described = set(self._export.groups.values())
-        if self._export.nested - described:
-            return {}
-        return {address: [one for one, mine in groups.items() if address in mine] for address in described}
+        members: dict[str, list[str]] = {one: [] for one in self._export.groups.values() if one not in self._partial}
+        for address, mine in groups.items():
+            for group in mine:
+                if group in members:
+                    members[group].append(address)
+        return members
 
     def _gaps(self) -> Iterator[str]:
         export = self._export
@@ -369,11 +379,27 @@ class _Access:
     def _groups_of_members(self) -> dict[str, list[str]]:
         """The groups of each user and service account in described groups, by address, nested ones included."""
         export = self._export
-        members = {address: list(export.memberships.get(name, ())) for name, address in export.groups.items()}
-        found = groups_of_members(members)
-        for group in sorted(export.nested & found.keys()):
+        members: dict[str, list[str]] = {}
+        for name in filter(export.memberships.__contains__, export.groups):
+            members.setdefault(export.groups[name], []).extend(export.memberships[name])
+        found, described = groups_of_members(members), set(export.groups.values())
+        for group in sorted(described - members.keys()):
+            self._partial.add(group)
+            self._missing.append(
+                f"the members of group:{group} are not in it (gcloud identity groups memberships list)"
+            )
+        for group in sorted((export.nested | described) & found.keys()):
+            self._partial.update(found[group])
             told = f"the members of group:{group}, which is in group:{found.pop(group)[0]}"
             self._missing.append(f"{told}, are not in it")
+        untold = sorted(found.keys() - export.single)
+        for member in untold:  # a group or a user
+            self._partial.update(found[member])
+        if untold:
+            told = f"whether {untold[0]} in group:{found[untold[0]][0]}" + (" and others are" if untold[1:] else " is")
+            self._missing.append(f"{told} a user or a group is not in it (memberships list --view=full)")
+        for name in sorted(export.memberships.keys() - export.groups.keys()):
+            self._missing.append(f"the address of {name} is not in it (gcloud identity groups describe)")
         return found
 
     def _grant_members(self, groups: Mapping[str, Collection[str]]) -> None:

@@ -78,10 +78,11 @@ def world(seed: int) -> tuple[list[Any], list[dict[str, Any]]]:
         {"name": CUSTOM, "includedPermissions": list(OWN)},
         *({"name": f"groups/{number}", "groupKey": {"id": group}} for number, group in enumerate(GROUPS)),
         {"name": "groups/1/memberships/0", "preferredMemberKey": {"id": GROUPS[0]}},
+        {"name": "groups/0/memberships/9", "preferredMemberKey": {"id": "else@acme.example"}, "type": "USER"},
     ]
     for number, person in enumerate(dice.sample(PEOPLE, dice.randrange(1, 4))):
         name = f"groups/{dice.randrange(2)}/memberships/{number + 1}"
-        outputs.append({"name": name, "preferredMemberKey": {"id": person}})
+        outputs.append({"name": name, "preferredMemberKey": {"id": person}, "type": "USER"})
     levels = (("project", PROJECT), ("folder", "12"), ("organization", "34"))
     outputs.append([{"id": at, "type": kind, "policy": {"bindings": _bindings(dice)}} for kind, at in levels])
     outputs += [_deny_policy(dice, number) for number in range(dice.choice((0, 0, 1, 2)))]
