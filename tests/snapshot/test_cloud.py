@@ -491,3 +491,20 @@ def test_members_that_are_not_told_leave_denials_to_a_group_open(members: tuple[
     cluster = simkit.load([GKE_NODE], captured=["*"], cloud=[*OF_GKE, *extra])
     assert cluster.can("user:platform-admin@pellowick.example", "get", "secrets").answer == "unknown"
     assert told in caveats_of_gke([*OF_GKE, *extra])
+
+
+@pytest.mark.parametrize(
+    ("project", "answer", "told"),
+    [
+        ("other", "no", "the policy of projects/other, another project than that of the cluster, counts for nothing"),
+        ("999999999999", "unknown", "if projects/999999999999 is the project of the cluster"),
+        ("pellowick-prod", "yes", ""),
+    ],
+)
+def test_the_policy_of_another_project_grants_nothing(project: str, answer: str, told: str) -> None:
+    """A number may be that of the project of the cluster, whose description has its name."""
+    binding = {"role": "roles/owner", "members": ["user:zed@pellowick.example"]}
+    outputs = [*OF_GKE, {"id": project, "type": "project", "policy": {"bindings": [binding]}}]
+    cluster = simkit.load([GKE_NODE], captured=["*"], cloud=outputs)
+    assert cluster.can("user:zed@pellowick.example", "get", "secrets").answer == answer
+    assert told in caveats_of_gke(outputs)

@@ -344,12 +344,29 @@ class _Access:
         if projects and self._project and self._project not in projects and not self._project.isdigit():
             told = f"the cluster is in the project {self._project}, but the policies are those of {projects[0]}"
             raise SimkitError(f"{told}; give the files of one project")
+        others = [place for place in export.places if self._place(place) is None]
+        if others:
+            more = f" and {len(others) - 1:,} more" if others[1:] else ""
+            yield f"the policy of {others[0]}{more}, another project than that of the cluster, counts for nothing"
         if any(place.startswith("folders/") for place in export.places) and not any(
             place.startswith("organizations/") for place in export.places
         ):
             yield "the policy of the organization is not in it"
 
+    def _place(self, place: str) -> str | None:
+        """Why it is not known whether a place is above the cluster, empty if it is, and None if it is not."""
+        owner = place.removeprefix("projects/")
+        known = owner in (place, self._project) or not self._project
+        if known or sum(one.startswith("projects/") for one in self._export.places) == 1:
+            return ""
+        if owner.isdigit() == self._project.isdigit():
+            return None
+        return f"if {place} is the project of the cluster"
+
     def _grant(self, grant: _Grant) -> None:
+        where = self._place(grant.place)
+        if where is None:
+            return
         permissions = self._export.roles.get(grant.role)
         if permissions is None:
             permissions = permissions_of(grant.role)
@@ -359,14 +376,14 @@ class _Access:
         open_ = self._undecided(grant.condition, grant.expression) if rules or sets or permissions is None else ""
         if open_ is None:
             return
-        undecided = ", ".join(filter(None, (NOT_TOLD if permissions is None else "", open_)))
+        undecided = ", ".join(filter(None, (NOT_TOLD if permissions is None else "", where, open_)))
         place = f"in {grant.place}" if grant.place else ""
         for member in grant.members:
             if member.startswith("deleted:"):
                 continue
             if sets:  # conditions of such grants limit the roles that may be given
                 self._setters[member] = self._setters.get(member, False) or not (
-                    grant.condition or self._export.denials
+                    grant.condition or where or self._export.denials
                 )
             if rules:
                 self._rules[grant.role] = rules
@@ -468,9 +485,11 @@ class _Access:
         own, spellings = self._export.of_accounts.get(account), set(self._spellings(namespace, name))
         wide = account.partition("@")[2] == f"{self._project}.iam.gserviceaccount.com"
         answers = [
-            not grant.condition
+            not (grant.condition or self._place(grant.place))
             for grant in (*(own or ()), *(self._export.grants if wide else ()))
-            if grant.role in _IMPERSONATORS and not spellings.isdisjoint(map(self._pods, grant.members))
+            if grant.role in _IMPERSONATORS
+            and self._place(grant.place) is not None
+            and not spellings.isdisjoint(map(self._pods, grant.members))
         ]
         if not any(answers) and (own is None or answers):
             why = "conditions decide" if answers else f"its policy is not in it ({account}.json)"
