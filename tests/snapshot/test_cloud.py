@@ -508,3 +508,23 @@ def test_the_policy_of_another_project_grants_nothing(project: str, answer: str,
     cluster = simkit.load([GKE_NODE], captured=["*"], cloud=outputs)
     assert cluster.can("user:zed@pellowick.example", "get", "secrets").answer == answer
     assert told in caveats_of_gke(outputs)
+
+
+def test_descriptions_of_a_role_that_differ_leave_open_what_only_one_has() -> None:
+    """Whatever their order; what all of them have counts."""
+    name = "projects/pellowick-prod/roles/own"
+    policy = {"bindings": [{"role": name, "members": ["user:zed@pellowick.example"]}]}
+    bound = {"id": "pellowick-prod", "type": "project", "policy": policy}
+    roles: list[dict[str, Any]] = [
+        {"name": name, "includedPermissions": ["container.pods.get"]},
+        {"name": name, "includedPermissions": ["container.pods.get", "container.secrets.get"]},
+    ]
+    for described in (roles, roles[::-1]):
+        cluster = simkit.load([GKE_NODE], captured=["*"], cloud=[*OF_GKE, bound, *described])
+        answers = [
+            cluster.can("user:zed@pellowick.example", "get", what).answer for what in ("pods", "secrets", "nodes")
+        ]
+        assert answers == ["yes", "unknown", "no"]
+        assert f"which of the descriptions of {name} holds" in caveats_of_gke([*OF_GKE, bound, *described])
+    cluster = simkit.load([GKE_NODE], captured=["*"], cloud=[*OF_GKE, bound, *roles, {"name": name, "deleted": True}])
+    assert cluster.can("user:zed@pellowick.example", "get", "pods").answer == "unknown"

@@ -121,7 +121,9 @@ class GkeExport:
     """The project, folders and organization whose policies were read; empty for one that does not tell its place."""
     grants: list[_Grant] = field(default_factory=list)
     roles: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """The permissions of described roles."""
+    """The permissions of described roles, those that all descriptions have."""
+    doubtful: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """The permissions that any description has, of roles whose descriptions differ."""
     of_accounts: dict[str, list[_Grant]] = field(default_factory=dict)
     """The bindings of the policies of service accounts of Google Cloud, by address."""
     groups: dict[str, str] = field(default_factory=dict)
@@ -219,10 +221,15 @@ class GkeExport:
         name = text(output, "name")
         if not _ROLE.fullmatch(name):
             raise Unexpected(f"{name!r} is no role of IAM")
-        if output.get("deleted") is True or output.get("stage") == "DISABLED":
-            self.roles[name] = ()
-        elif "includedPermissions" in output:  # which a list of roles leaves out
-            self.roles[name] = tuple(texts(output, "includedPermissions"))
+        nothing = output.get("deleted") is True or output.get("stage") == "DISABLED"
+        if not nothing and "includedPermissions" not in output:  # which a list of roles leaves out
+            return
+        permissions = [] if nothing else texts(output, "includedPermissions")
+        told = self.roles.setdefault(name, tuple(permissions))
+        if set(told) != set(permissions):
+            self.doubtful[name] = tuple(dict.fromkeys((*self.doubtful.get(name, told), *permissions)))
+            self.roles[name] = tuple(one for one in told if one in set(permissions))
+            self.broken.append(f"which of the descriptions of {name} holds, which differ")
 
     def access(self, snapshot: Snapshot) -> ProviderAccess:
         """The access that the policies, roles and service accounts give together."""
@@ -370,8 +377,14 @@ class _Access:
         permissions = self._export.roles.get(grant.role)
         if permissions is None:
             permissions = permissions_of(grant.role)
+        self._grant_role(grant, grant.role, permissions, where)
+        if grant.role in self._export.doubtful:
+            why = ", ".join(filter(None, ("of which the descriptions differ", where)))
+            self._grant_role(grant, f"{grant.role} (by any description)", self._export.doubtful[grant.role], why)
+
+    def _grant_role(self, grant: _Grant, role: str, permissions: Collection[str] | None, where: str) -> None:
         rules, strange = ((), ()) if permissions is None else rules_of_permissions(permissions, self._custom)
-        sets = not {*self._export.roles.get(grant.role, ())}.isdisjoint(_SETTING_POLICIES)
+        sets = not {*(permissions or ())}.isdisjoint(_SETTING_POLICIES)
         sets = sets or (grant.role not in self._export.roles and grant.role in _SETTERS)
         open_ = self._undecided(grant.condition, grant.expression) if rules or sets or permissions is None else ""
         if open_ is None:
@@ -386,12 +399,12 @@ class _Access:
                     grant.condition or where or self._export.denials
                 )
             if rules:
-                self._rules[grant.role] = rules
+                self._rules[role] = rules
             if rules or undecided:
-                policy = AccessPolicy(grant.role, (), place, undecided)
+                policy = AccessPolicy(role, (), place, undecided)
                 self._policies.setdefault(member, {})[policy] = None
             for permission in strange:
-                self._unknown[f"{grant.role} ({permission})", member] = None
+                self._unknown[f"{role} ({permission})", member] = None
 
     def _groups_of_members(self) -> dict[str, list[str]]:
         """The groups of each user and service account in described groups, by address, nested ones included."""
