@@ -27,6 +27,14 @@ WITHIN = 15_000
 """Calls of functions within which an interrupt comes."""
 
 
+@pytest.fixture(autouse=True)
+def heard() -> Iterator[None]:
+    """Tests that a shell has started in the background, as ``make test &``, ignore Ctrl-C otherwise."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def press() -> None:
     """Press Ctrl-C, of which Python learns in the main thread."""
     signal.raise_signal(signal.SIGINT)
