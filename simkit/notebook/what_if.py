@@ -7,20 +7,39 @@ from typing import TYPE_CHECKING, Any, Final
 
 import ipywidgets as widgets
 import pandas as pd
+import yaml
 
 from simkit.analysis.access.compare import compare
 from simkit.analysis.escalation import compare_paths
 from simkit.analysis.rbac.tables import bindings, table
+from simkit.meta.domain import RBAC_GROUP
 from simkit.meta.errors import SimkitError
+from simkit.meta.names import GroupResource
+from simkit.meta.objects import Object, name_of, namespace_of
 from simkit.meta.visible_text import html_text
 from simkit.notebook.pages import PAGE, Pages
 from simkit.notebook.sections import Background, PanelBox, Sections
 from simkit.notebook.suggestions import press_on_enter
+from simkit.present.escaping import shell_command
+from simkit.snapshot.manifests import manifests as read_manifests
 
 if TYPE_CHECKING:
+    from simkit.analysis.manifest_plan.result import ManifestPlan
     from simkit.cluster.cluster import Cluster
 
 _BINDINGS: Final = ("RoleBinding", "ClusterRoleBinding")
+
+_COMMANDS: Final = (
+    '<pre tabindex="0" style="white-space:pre-wrap">{}</pre>'
+    "<p>In Python, <code>.plan()</code> of this panel is the plan.</p>"
+)
+_END: Final = "end-of-manifests"
+Handed = dict[tuple[str, str, str], tuple[Object | None, Object | None]]
+"""By kind, namespace and name the object that is deleted, or the manifest that is applied."""
+
+
+def _named(obj: Object) -> tuple[str, str, str]:
+    return str(obj["kind"]), namespace_of(obj), name_of(obj)
 
 
 class ChangeStack:
@@ -40,12 +59,12 @@ class ChangeStack:
 
     def __init__(self, origin: Cluster) -> None:
         self.origin = origin
-        self._tried: list[tuple[str, Cluster]] = []
+        self._tried: list[tuple[str, Cluster, Handed]] = []
 
     @property
     def steps(self) -> tuple[str, ...]:
         """The changes in the order in which they were made, in words."""
-        return tuple(text for text, _ in self._tried)
+        return tuple(text for text, _, _ in self._tried)
 
     @property
     def current(self) -> Cluster:
@@ -65,8 +84,11 @@ class ChangeStack:
         if kind not in _BINDINGS or not name or bool(slash) is not (kind == "RoleBinding"):
             raise SimkitError(f"{binding!r} is no binding; write RoleBinding namespace/name or ClusterRoleBinding name")
         fork = self.current.fork()
-        fork.delete(kind.lower(), inner if slash else name.strip(), namespace if slash else "")
-        self._keep(f"without {binding.strip()}", fork)
+        where = (kind.lower(), inner if slash else name.strip(), namespace if slash else "")
+        resource = GroupResource(RBAC_GROUP, f"{kind.lower()}s")
+        gone = self.origin.snapshot().get(resource, *where[1:])
+        fork.delete(*where)
+        self._keep(f"without {binding.strip()}", fork, {(kind, where[2], where[1]): (gone, None)})
 
     def apply(self, manifests: str) -> None:
         """Apply manifests. Raises SimkitError if they cannot be read, StatusError if the server refuses them."""
@@ -76,7 +98,8 @@ class ChangeStack:
             raise SimkitError("there is no manifest in the text")
         first = f"{stored[0]['kind']} {stored[0]['metadata']['name']}"
         more = f" and {len(stored) - 1} more" if len(stored) > 1 else ""
-        self._keep(f"with {first}{more}", fork)
+        written = read_manifests(manifests, self.origin.release)
+        self._keep(f"with {first}{more}", fork, {_named(obj): (None, obj) for obj in written})
 
     def undo(self) -> None:
         """Undo the last change, if there is one."""
@@ -86,9 +109,35 @@ class ChangeStack:
         """Undo all changes."""
         self._tried = []
 
-    def _keep(self, text: str, fork: Cluster) -> None:
+    def _keep(self, text: str, fork: Cluster, handed: Handed) -> None:
         fork.settle()
-        self._tried.append((text, fork))
+        self._tried.append((text, fork, handed))
+
+    def handed(self) -> tuple[list[Object], list[Object]]:
+        """The manifests that were applied, and the objects of the cluster that were deleted, the last word on each."""
+        last: Handed = {}
+        for _, _, handed in self._tried:
+            last |= handed
+        return [new for _, new in last.values() if new is not None], [
+            old for old, _ in last.values() if old is not None
+        ]
+
+    def plan(self) -> ManifestPlan:
+        """What the changes do to the cluster, as ``Cluster.plan`` tells it."""
+        applied, deleted = self.handed()
+        return self.origin.plan(applied, configured=deleted)
+
+    def as_commands(self) -> str:
+        """The changes for a terminal: a command for each deletion, and one that applies the manifests."""
+        applied, deleted = self.handed()
+        lines = []
+        for obj in deleted:
+            where = ["-n", namespace_of(obj)] if namespace_of(obj) else []
+            lines.append(shell_command("kubectl", "delete", obj["kind"].lower(), name_of(obj), *where))
+        if applied:
+            text = yaml.safe_dump_all(applied, sort_keys=False).rstrip("\n")
+            lines.append(f"kubectl apply --server-side -f - <<'{_END}'\n{text}\n{_END}")
+        return "\n".join(lines)
 
     def effect(self) -> pd.DataFrame:
         """The access gained and lost by all changes together: see ``simkit.analysis.access.compare``."""
@@ -167,16 +216,22 @@ class WhatIfPanel(PanelBox):
         self.paths = Pages(page=page, empty="No path opens or closes.", label="escalation paths")
         self.bindings.on_choose(lambda row: setattr(self.changes.binding, "value", _text(row)))
         self.bindings.on_activate(lambda row: self.changes.take_away(_text(row)))
+        self.handed_on = widgets.HTML("<i>No change yet.</i>")
         parts = {
             "Bindings": self.bindings,
             "Who loses what": self.by_subject,
             "Permissions": self.effect,
             "Escalation paths": self.paths,
+            "As commands": self.handed_on,
         }
         self.sections = Sections(parts)
         super().__init__([self.changes, self.work, self.sections])
         self.bindings.clear()
         self.work.run("listing bindings", self._list, self.bindings.show, failed=self._show_nothing)
+
+    def plan(self) -> ManifestPlan:
+        """What the changes do to the cluster, as ``Cluster.plan`` tells it: objects, access, paths and the rest."""
+        return self.trying.plan()
 
     def _show_nothing(self) -> None:
         """Say that the bindings are not known; the line above the table says why."""
@@ -209,6 +264,8 @@ class WhatIfPanel(PanelBox):
             self.sections.chooser.value = "Who loses what"
         self.effect.show(effect)
         self.paths.show(paths)
+        commands = html_text(self.trying.as_commands())
+        self.handed_on.value = _COMMANDS.format(commands) if self.trying.steps else "<i>No change yet.</i>"
         if self.trying.steps:
             self.work.tell(told_effect(effect))
 

@@ -225,6 +225,22 @@ def test_changes_are_tried_on_forks(cluster: simkit.Cluster, trying: WhatIfPanel
     assert cluster.engine.store.revision == before
 
 
+def test_changes_are_handed_on_as_a_plan(trying: WhatIfPanel) -> None:
+    """The panel's plan is that of its changes, and the commands hold the same; nothing is left of what was undone."""
+    assert not trying.plan()
+    trying.trying.apply(EVE)
+    trying.trying.without("ClusterRoleBinding b")
+    made = {one.title: one.action for one in trying.plan().objects}
+    assert made["ClusterRoleBinding b"] == "delete"
+    assert "create" in made.values()
+    commands = trying.trying.as_commands()
+    assert commands.startswith("kubectl delete clusterrolebinding b\n")
+    assert "eve" in commands.partition("kubectl apply")[2]
+    trying.trying.undo()
+    assert "delete" not in trying.trying.as_commands()
+    assert "ClusterRoleBinding b" not in {one.title for one in trying.plan().objects}
+
+
 @pytest.mark.parametrize(
     ("manifests", "binding", "told"),
     [
