@@ -27,6 +27,7 @@ from simkit.snapshot.cloud.aks_denials import (
     EVERYBODY,
     DenyAssignment,
     Principal,
+    all_of,
     condition_of,
     deny_assignments,
     is_deny_assignment,
@@ -165,7 +166,8 @@ class AksExport:
         number = text(value, "name").lower()
         if not _ID.fullmatch(number):
             raise Unexpected(f"{number!r} is not the id of a role")
-        self.roles[number] = Role(text(value, "roleName"), tuple(map(permissions_of, blocks)))
+        permissions = tuple(permissions_of(one, condition_of(one)) for one in blocks)
+        self.roles[number] = Role(text(value, "roleName"), permissions)
 
     def access(self, snapshot: Snapshot) -> ProviderAccess:
         """The access that the assignments, roles and identities give together."""
@@ -332,18 +334,36 @@ class _Access:
         return below.group(1) if below else None
 
     def _assign(self, one: _Assignment, groups: Mapping[Named, Sequence[str]]) -> None:
-        namespace = self._namespace(one.scope)
+        """Assign a role; its blocks with conditions of which it is not known whether they hold count as other roles."""
         role = self._export.roles.get(one.role) or built_in_roles().get(one.role)
-        if namespace == "":
-            self._note_changer(one, role, groups)
+        namespace, parts = self._namespace(one.scope), dict[str, Role | None]()
+        for own, part in role.parts() if role is not None and role.permissions else (("", role),):
+            condition = all_of(one.condition, own)
+            if namespace == "":
+                self._note_changer(one._replace(condition=condition), part, groups)
+            why = why_undecided(condition)
+            if why is not None:
+                key = condition if why else ""
+                before = parts.get(key)
+                parts[key] = part and part._replace(
+                    permissions=(before.permissions if before else ()) + part.permissions
+                )
+        for condition, part in parts.items():
+            named = f"{part.name} (on {condition})" if part and condition and len(parts) > 1 else ""
+            self._assign_part(one, part._replace(name=named) if part and named else part, condition, groups)
+
+    def _assign_part(
+        self, one: _Assignment, role: Role | None, condition: str, groups: Mapping[Named, Sequence[str]]
+    ) -> None:
+        namespace = self._namespace(one.scope)
         if namespace is None or not (self._by_azure or self._admin_actions) or (role and not role.permissions):
             return
         name = (role.name if role else "") or one.role_name or one.role
         rules = role.rules(self._snapshot.release, self._custom) if role is not None and self._by_azure else ()
         actions = tuple(filter(role.may, self._admin_actions)) if role is not None and not namespace else ()
-        open_ = why_undecided(one.condition)
-        if open_ is None or (role is not None and not (rules or actions)):
+        if role is not None and not (rules or actions):
             return
+        open_ = why_undecided(condition)
         undecided, subject = ", ".join(filter(None, ("" if role else NOT_TOLD, open_))), self._subject(one.who)
         if subject is None:
             if undecided:

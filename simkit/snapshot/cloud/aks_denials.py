@@ -69,7 +69,7 @@ def deny_assignments(value: Mapping[str, Any]) -> Iterator[DenyAssignment]:
             named,
             excluded,
             permissions_of(block),
-            " AND ".join(f"({one})" for one in map(condition_of, (value, block)) if one),
+            all_of(condition_of(value), condition_of(block)),
             optional_text(value, "denyAssignmentEffect").lower() != "audit",
         )
 
@@ -80,6 +80,12 @@ def condition_of(value: Mapping[str, Any]) -> str:
     if found is not None and not isinstance(found, str):
         raise Unexpected("condition is no text")
     return " ".join(found.split()) if found else ""
+
+
+def all_of(*conditions: str) -> str:
+    """The condition that holds where all of some do, of which empty ones always do."""
+    written = [one for one in conditions if one]
+    return written[0] if len(written) == 1 else " AND ".join(f"({one})" for one in written)
 
 
 def why_undecided(condition: str) -> str | None:

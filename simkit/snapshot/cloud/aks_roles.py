@@ -43,6 +43,7 @@ class Permissions(NamedTuple):
     without: tuple[str, ...] = ()
     data_actions: tuple[str, ...] = ()
     without_data: tuple[str, ...] = ()
+    condition: str = ""
 
 
 class Role(NamedTuple):
@@ -50,6 +51,11 @@ class Role(NamedTuple):
 
     name: str
     permissions: tuple[Permissions, ...]
+
+    def parts(self) -> Iterator[tuple[str, Role]]:
+        """The conditions of its blocks, each with the role that its blocks make."""
+        for condition in dict.fromkeys(one.condition for one in self.permissions):
+            yield condition, Role(self.name, tuple(one for one in self.permissions if one.condition == condition))
 
     def may(self, action: str) -> bool:
         """True if the role allows one of the actions on a cluster."""
@@ -72,10 +78,13 @@ class Role(NamedTuple):
         return (*rules_of(allowed), *paths)
 
 
-def permissions_of(block: Mapping[str, Any]) -> Permissions:
+def permissions_of(block: Mapping[str, Any], condition: str = "") -> Permissions:
     """The permissions in a block of a role definition, whose fields hold lists of texts."""
-    names = ("actions", "notActions", "dataActions", "notDataActions")
-    return Permissions(*(tuple(one.lower() for one in block.get(name) or ()) for name in names))
+    actions, without, data_actions, without_data = (
+        tuple(one.lower() for one in block.get(name) or ())
+        for name in ("actions", "notActions", "dataActions", "notDataActions")
+    )
+    return Permissions(actions, without, data_actions, without_data, condition)
 
 
 @cache

@@ -24,6 +24,8 @@ from tests.logic.providers.naive_aks import (
     CLUSTER,
     CLUSTER_WIDE,
     CONTRIBUTOR,
+    CUSTOM,
+    DELEGATION,
     EVERYBODY,
     GROUP,
     NAMESPACES,
@@ -305,3 +307,28 @@ def test_each_block_of_a_deny_assignment_has_its_own_condition() -> None:
     found = dump([*export(assignment(CLUSTER_ADMIN, 0, CLUSTER)), denial])
     answers = [bool(found.can("user:ann@acme.example", "get", what)) for what in ("pods", "secrets")]
     assert answers == [True, False]
+
+
+def test_each_block_of_a_role_has_its_own_condition() -> None:
+    """What it allows on a condition that is false it does not allow, and on one that is not known is open."""
+    blocks = [
+        {"dataActions": [f"{PREFIX}/pods/*"]},
+        {"dataActions": [f"{PREFIX}/services/*"], "condition": DELEGATION},
+        {"dataActions": [f"{PREFIX}/secrets/*"], "condition": "ActionMatches{'Microsoft.Storage/*'}"},
+        {"dataActions": [f"{PREFIX}/configmaps/*"], "condition": "@Resource[a:b] StringEquals 'c'"},
+    ]
+    role = {"name": CUSTOM, "roleName": "own", "permissions": blocks}
+    found = dump([*export(assignment(CUSTOM, 0, CLUSTER)), role])
+    snapshot = found.snapshot()
+    asked = ("pods", "services", "secrets", "configmaps")
+    answers = [can(snapshot, "user:ann@acme.example", "get", what).answer for what in asked]
+    assert answers == ["yes", "yes", "no", "unknown"]
+    assert "own (on @Resource[a:b] StringEquals 'c')" in caveats(found)
+
+
+def test_a_condition_of_a_role_limits_what_it_gives_away() -> None:
+    """Who may write role assignments on a condition may or may not become an administrator."""
+    block = {"actions": ["Microsoft.Authorization/roleAssignments/write"], "condition": DELEGATION}
+    role = {"name": CUSTOM, "roleName": "own", "permissions": [block]}
+    (told,) = dump([*export(assignment(CUSTOM, 0, GROUP)), role]).findings(checks=["cloud-changes"])["message"]
+    assert "is not known" in told
