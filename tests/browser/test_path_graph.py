@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -145,3 +146,41 @@ def test_names_of_a_cluster_are_never_markup(page: Page, tmp_path: Path) -> None
     expect(page.locator(".sk-about")).to_contain_text(evil)
     assert page.locator("img").count() == 0
     assert page.evaluate("window.owned") is None
+
+
+def _large(people: int, accounts: int, pods: int) -> GraphDocument:
+    """A made-up graph in which everybody takes over an account, it a pod, and that the cluster."""
+    nodes = [(f"user:person-{number:05}", "User", "") for number in range(people)]
+    nodes += [(f"sa:team/account-{number}", "ServiceAccount", "team") for number in range(accounts)]
+    nodes += [*((f"pod {number}", "pod", "team") for number in range(pods)), ("cluster-admin", "everything", "")]
+    first = people + accounts
+    edges = [(one, people + (one * turn) % accounts, one % 50) for one in range(people) for turn in (1, 3, 7)]
+    edges += [(people + one, first + (one * turn) % pods, one % 50) for one in range(accounts) for turn in (1, 3)]
+    return {
+        "nodes": nodes,
+        "steps": [("A1", "takes it over", "high")],
+        "grants": [(f"RoleBinding team/{number}", "Role r", 0, "group:all") for number in range(50)],
+        "uses": [(0, 1, 1.0, [[number]], "") for number in range(50)],
+        "edges": [*edges, *((first + one, len(nodes) - 1, one % 50) for one in range(pods))],
+        "goals": [("cluster-admin", [len(nodes) - 1])],
+        "starts": list(range(people)),
+        "partial": False,
+    }
+
+
+def test_a_graph_of_5000_nodes_is_walked_in(page: Page, tmp_path: Path) -> None:
+    """Unfolded, all nodes are drawn; a path is chosen and the picture moved and narrowed, each within seconds."""
+    faults: list[str] = []
+    page.on("pageerror", lambda fault: faults.append(str(fault)))
+    page.goto(_written(_large(3_000, 1_500, 499), tmp_path))
+    expect(page.locator(".sk-said")).to_contain_text("3,000 paths of 3,000 subjects")
+    page.locator("select").nth(1).select_option("")
+    canvas = page.locator(".sk-canvas")
+    expect(canvas).to_have_attribute("aria-label", re.compile(r"[45],\d{3} nodes, "), timeout=5_000)
+    page.locator("summary", has_text="as a table").click()
+    page.locator(".sk-open").first.click(timeout=5_000)
+    expect(page.locator(".sk-about > ol > li")).to_have_count(3, timeout=5_000)
+    canvas.press("ArrowLeft", timeout=5_000)
+    page.get_by_label("from").fill("person-00042", timeout=5_000)
+    expect(page.locator(".sk-graph tbody tr")).to_have_count(1, timeout=5_000)
+    assert faults == []

@@ -2,6 +2,7 @@
 // `GraphLibrary` is the bundled library in front of this text. `mount` needs nothing but the document of the graph.
 
 const ROWS = 200;
+const MANY = 3000; // edges, above which a picture takes too long to find the one under the pointer, or to move with all of them
 const FOLDED = 3; // as many alike neighbours become one node
 const KINDS = {
   User: "users", Group: "groups", ServiceAccount: "service accounts", namespace: "whole namespaces", pod: "pods", node: "nodes",
@@ -349,13 +350,13 @@ export function mount(root, data, { proofs = {}, prove = null, folded = false } 
     if (view) view.kill();
     view = null;
     try {
-      view = new GraphLibrary.Sigma(graph, canvas, settings(graph, ink));
+      view = new GraphLibrary.Sigma(new GraphLibrary.MultiDirectedGraph(), canvas, settings(graph, ink));
       view.on("beforeRender", () => { labels.length = 0; });
       view.on("afterRender", write);
       const [xs, ys] = ["x", "y"].map((axis) => graph.mapNodes((_, node) => node[axis]));
       const room = (Math.max(...xs) - Math.min(...xs) || 1) * 0.04; // for half a label at both sides
       view.setCustomBBox({ x: [Math.min(...xs) - room, Math.max(...xs) + room], y: [Math.min(0, ...ys), Math.max(1, ...ys)] });
-      view.refresh();
+      view.setGraph(graph); // after all else: whatever is set later draws everything again
     } catch (error) {
       canvas.replaceChildren(made("p", { class: "sk-more" }, "This browser draws no WebGL. The table below lists the same paths."));
       return;
@@ -374,8 +375,8 @@ export function mount(root, data, { proofs = {}, prove = null, folded = false } 
     const [text, paper, strong, pale] = ["ink", "paper", "vermilion", "line"].map(ink);
     const font = { labelFont: "system-ui, sans-serif", labelSize: 13, labelColor: { color: text }, edgeLabelFont: "system-ui, sans-serif", edgeLabelSize: 12, edgeLabelColor: { color: text } };
     return {
-      ...font, allowInvalidContainer: true, enableEdgeEvents: true, renderEdgeLabels: true, zIndex: true, stagePadding: 20,
-      labelRenderedSizeThreshold: 0, labelDensity: 2, labelGridCellSize: 60, hideEdgesOnMove: graph.size > 3000, maxCameraRatio: 4,
+      ...font, allowInvalidContainer: true, enableEdgeEvents: graph.size <= MANY, renderEdgeLabels: Boolean(chosen), zIndex: true, stagePadding: 20,
+      labelRenderedSizeThreshold: 0, labelDensity: 2, labelGridCellSize: 60, hideEdgesOnMove: graph.size > MANY, maxCameraRatio: 4,
       defaultDrawNodeLabel: (context, node, drawn) => { if (node.label) labels.push({ context, node, drawn, text, paper }); },
       defaultDrawNodeHover: (context, node, drawn) => plate(context, node, drawn, text, paper),
       nodeReducer: (name, node) => (marked.size ? (marked.has(name) ? { ...node, forceLabel: true, zIndex: 1 } : { ...node, color: pale, label: "" }) : node),
@@ -469,7 +470,8 @@ export function mount(root, data, { proofs = {}, prove = null, folded = false } 
     if (!camera || (!x && !y && event.key !== "+" && event.key !== "-")) return;
     event.preventDefault();
     const { x: left, y: top, ratio } = camera.getState();
-    camera.setState({ x: left + x * ratio, y: top + y * ratio, ratio: event.key === "+" ? ratio / 1.3 : event.key === "-" ? ratio * 1.3 : ratio });
+    const place = { x: left + x * ratio, y: top + y * ratio, ratio: event.key === "+" ? ratio / 1.3 : event.key === "-" ? ratio * 1.3 : ratio };
+    camera.animate(place, { duration: 100 });
   });
   const dark = matchMedia("(prefers-color-scheme: dark)");
   dark.addEventListener("change", draw);
