@@ -9,6 +9,7 @@ from simkit.analysis.escalation.table.severity import Severity
 from simkit.analysis.findings.check import Check, Finding, described_check
 from simkit.analysis.findings.survey import Survey
 from simkit.logic.rbac.binding import USER, Subject
+from simkit.meta.domain import SYSTEM_NAMESPACE
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import at
 from simkit.seams.authorization import OPENSHIFT
@@ -25,9 +26,9 @@ def first_administrator(survey: Survey, check: Check) -> Iterator[Finding]:
     if access is not None and FIRST_ADMINISTRATOR in access.entries:
         who = Subject(USER, FIRST_ADMINISTRATOR.name)
         yield check.finding(
-            f"{FIRST_ADMINISTRATOR.name} can log in: the secret kubeadmin in kube-system is there.",
+            f"{FIRST_ADMINISTRATOR.name} can log in: the secret kubeadmin in {SYSTEM_NAMESPACE} is there.",
             subjects=(who,),
-            command="kubectl delete secret kubeadmin --namespace kube-system",
+            command=f"kubectl delete secret kubeadmin --namespace {SYSTEM_NAMESPACE}",
         )
 
 
