@@ -52,7 +52,9 @@ FOLLOWED: Final = frozenset(
 )
 """The resources whose objects decide who can do what, and how somebody could get more."""
 TOGETHER: Final = 0.3
-"""Seconds for which further changes are waited for, so that those of one ``kubectl apply`` are told together."""
+"""Seconds for which changes are collected."""
+_APART: Final = 20
+"""Up to so many changes are judged one after the other, each with its own author and way back; more are together."""
 _LAYERS: Final = 50
 """Changes after which the objects are indexed anew, so that memory stays as it is."""
 SECRETS: Final = GroupResource("", "secrets")
@@ -294,7 +296,9 @@ def follow(
     started(len(objects), caveats_of(follower.snapshot))
     try:
         while not ended.is_set():
-            yield from follower.take(_batch(changes))
+            batch = _batch(changes)
+            for part in [[one] for one in batch] if len(batch) <= _APART else [batch]:
+                yield from follower.take(part)
     finally:
         ended.set()
         for watch in watches:

@@ -12,7 +12,14 @@ from simkit.analysis.escalation.find.path import Path
 from simkit.analysis.escalation.find.path_comparison import paths_of_both
 from simkit.analysis.escalation.table.severity import Severity
 from simkit.analysis.manifest_plan.result import PlanRow
-from simkit.analysis.operations.observation import NODES, PODS, Observation, OperationSandbox, RehearsalCluster
+from simkit.analysis.operations.observation import (
+    NODES,
+    NOT_CREATED,
+    PODS,
+    Observation,
+    OperationSandbox,
+    RehearsalCluster,
+)
 from simkit.analysis.rbac.default_objects import settled_defaults
 from simkit.analysis.rbac.index import index_of, members_in
 from simkit.analysis.rbac.objects import RBAC, SERVICE_ACCOUNTS, display_name
@@ -63,7 +70,13 @@ def missing_rows(before: Snapshot, after: Snapshot, places: Places) -> Iterator[
     for binding, key in sorted(set(_missing(after)) - known):
         titles = display_name(binding), display_name(key)
         what = titles[1] if key.resource in RBAC else f"ServiceAccount {key.namespace}/{key.name}"
-        detail = f"{what} does not exist, so the binding grants nothing until somebody creates it"
+        granting = key.resource in RBAC
+        told = (
+            "the binding grants nothing until somebody creates it"
+            if granting
+            else "whoever creates it has what it gets"
+        )
+        detail = f"{what} does not exist, so {told}"
         yield PlanRow("access", "missing", Severity.MEDIUM, titles[0], detail, *_place_of(titles, places))
 
 
@@ -230,7 +243,10 @@ def outlook(sandbox: OperationSandbox, apply: Callable[[RehearsalCluster], objec
     observed.wait(_STARTING)
     found = observed.result("the plan", {}, complete=True, planned=True)
     pending = [one for one in found.pods if one.outcome == "pending"]
-    counts = Counter((one.namespace, one.workload or f"Pod/{one.pod}", one.why) for one in pending)
+    counts = Counter[tuple[str, str, str]]()
+    for one in pending:
+        number = observed.lacking.get((one.namespace, one.workload), 1) if one.pod == NOT_CREATED else 1
+        counts[one.namespace, one.workload or f"Pod/{one.pod}", one.why] += number
     pods = tuple(Unscheduled(where, workload, count, why) for (where, workload, why), count in counts.items())
     return Outlook(pods, tuple(name for name in _blocked(observed.snapshot) if name not in blocked))
 

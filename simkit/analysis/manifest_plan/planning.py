@@ -240,14 +240,16 @@ class _Planner:
         yield from missing_rows(old, new, places)
         yield from path_rows(self._before, after, bound, self._members)
         yield from expectation_rows(self._before, after, expectations)
-        yield from self._pod_rows(touched, wanted, configured, places)
+        refused = {number for number, one in enumerate(changes) if one.action in ("refused", "not tried")}
+        applied = [obj for number, obj in enumerate(wanted.objects) if number not in refused]
+        yield from self._pod_rows(touched, applied, configured, places)
         yield from _version_rows(touched, wanted, new.release)
         yield from _content_rows(touched, old, new)
 
     def _pod_rows(
         self,
         touched: Sequence[ObjectChange],
-        wanted: Dump,
+        applied: Sequence[Object],
         configured: Dump | None,
         places: dict[str, tuple[str, int | None]],
     ) -> Iterator[PlanRow]:
@@ -259,10 +261,9 @@ class _Planner:
             return
 
         def apply(cluster: RehearsalCluster) -> None:
-            for dump in (configured, wanted):
-                if dump is not None:
-                    ManifestWriter(cluster, administrator(), namespace=self._namespace).apply(dump.objects)
             writer = ManifestWriter(cluster, administrator(), namespace=self._namespace)
+            writer.apply(configured.objects if configured is not None else ())
+            writer.apply(applied)
             for one in touched:
                 if one.action == "delete":
                     writer.delete(catalogue[one.resource], one.namespace, one.name)

@@ -17,6 +17,8 @@ from simkit.seams.snapshot import Sandbox, Snapshot
 
 PODS: Final = GroupResource("", "pods")
 NODES: Final = GroupResource("", "nodes")
+NOT_CREATED: Final = "(not created)"
+"""In the place of the name of a pod: those that the server refuses, in one row for a workload."""
 _COMBINED: Final = "(combined from similar events): "
 """The text that recorders of events put before the message of one that stands for many."""
 _EVENTS: Final = GroupResource("", "events")
@@ -59,6 +61,8 @@ class Observation:
         cluster.advance(settling)
         self.before = {uid_of(pod): pod for pod in self._pods()}
         self._owners = {uid_of(each): each for each in _scanned(self.snapshot, _REPLICA_SETS)}
+        self.lacking: dict[Workload, int] = {}
+        """How many pods a workload lacks that the server refused."""
         self._refused_before = {uid for uid, _, _ in self._refused()}
         self._ready = self._ready_by_workload()
         self._least = dict(self._ready)
@@ -177,16 +181,19 @@ class Observation:
         }
         for resource in (_REPLICA_SETS, _STATEFUL_SETS, _DAEMON_SETS, _JOBS):
             for held in _scanned(self.snapshot, resource):
-                if uid_of(held) in refusals and _lacks_pods(held):
+                failure = find(at(held, "status", "conditions"), "ReplicaFailure") or {}
+                why = refusals.get(uid_of(held)) or str(failure.get("message") or "")  # of many Events some are dropped
+                if why and _lacking_pods(held):
                     owner = owner_of(held) or {"kind": _KINDS[resource.resource], "name": name_of(held)}
                     workload = namespace_of(held), f"{owner.get('kind', '')}/{owner.get('name', '')}"
-                    yield uid_of(held), workload, refusals[uid_of(held)]
+                    self.lacking[workload] = _lacking_pods(held)
+                    yield uid_of(held), workload, why
 
     def _never_created(self, told: Collection[str]) -> Iterator[PodOutcome]:
         """A row for each workload whose new pods are refused; of lost pods it is told already."""
         for uid, (namespace, workload), why in self._refused():
             if uid not in self._refused_before and workload not in told:
-                yield PodOutcome(namespace, "(not created)", workload, "", "pending", why=why)
+                yield PodOutcome(namespace, NOT_CREATED, workload, "", "pending", why=why)
 
     def _started(self, pod: Object) -> PodOutcome:
         told = PodOutcome(namespace_of(pod), name_of(pod), self._shown(pod), "", "started", _node(pod))
@@ -250,14 +257,16 @@ class Observation:
         return Moment(self.seconds, ready, pending, terminating)
 
 
-def _lacks_pods(held: Object) -> bool:
-    """True if a set wants more pods than it has."""
+def _lacking_pods(held: Object) -> int:
+    """How many pods more than it has a set wants."""
     status = held.get("status") or {}
     if "desiredNumberScheduled" in status:
-        return bool((status.get("desiredNumberScheduled") or 0) > (status.get("currentNumberScheduled") or 0))
-    if "replicas" not in (held.get("spec") or {}):  # a Job
-        return not any(status.get(name) for name in ("active", "succeeded", "failed"))
-    return bool((at(held, "spec", "replicas") or 0) > (status.get("replicas") or 0))
+        wanted, there = status.get("desiredNumberScheduled"), status.get("currentNumberScheduled")
+    elif "replicas" in (held.get("spec") or {}):
+        wanted, there = at(held, "spec", "replicas"), status.get("replicas")
+    else:  # a Job
+        wanted, there = 1, any(status.get(name) for name in ("active", "succeeded", "failed"))
+    return max(0, int(wanted or 0) - int(there or 0))
 
 
 def _scanned(snapshot: Snapshot, resource: GroupResource) -> Iterable[Object]:

@@ -237,6 +237,25 @@ def test_a_running_cluster_is_followed(served: tuple[Cluster, Path]) -> None:
     assert refused == []
 
 
+def test_writes_at_the_same_time_are_told_apart(served: tuple[Cluster, Path]) -> None:
+    """Each has its own objects, and its own way back."""
+    pytest.importorskip("kubernetes.config", reason="the official client is an extra")
+    cluster, path = served
+    ended, undone = threading.Event(), dict[str, tuple[str, ...]]()
+
+    def started(objects: int, caveats: Sequence[Caveat]) -> None:
+        for who in ("ann", "bob", "zoe"):
+            cluster.apply(binding(who, "pods", f"user:{who}", namespace="dev"))
+
+    for event in follow(LiveCluster(kubeconfig=path), ended=ended, started=started, refused=print):
+        if event.kind == "granted":
+            undone[event.subject] = event.undo
+        if len(undone) == 3:
+            ended.set()
+    for who in ("ann", "bob", "zoe"):
+        assert undone[f"user:{who}"] == (f"kubectl delete rolebindings {who} --namespace dev",)
+
+
 def test_the_command_writes_a_line_for_each_event(
     served: tuple[Cluster, Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

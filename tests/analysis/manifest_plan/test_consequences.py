@@ -8,6 +8,7 @@ import simkit
 from simkit import Cluster
 from simkit.analysis.manifest_plan.planning import plan
 from simkit.analysis.manifest_plan.result import ManifestPlan, Section
+from simkit.meta.identity import Identity
 from tests.analysis.manifest_plan.test_objects import cluster, deployment
 from tests.analysis.worlds import binding, role, rule
 
@@ -25,6 +26,24 @@ def test_a_quota(cluster: Cluster) -> None:
     (row,) = found.of("pods")
     assert row.what.startswith("Deployment shop/web")
     assert "exceeded quota: few" in row.detail
+
+
+def test_the_pods_that_a_quota_refuses_are_counted(cluster: Cluster) -> None:
+    """Also of so many pods that the Event about the refused ones is dropped, as kube-controller-manager drops it."""
+    fork = cluster.fork()
+    fork.delete("resourcequota", "few", "shop")
+    quota = "{apiVersion: v1, kind: ResourceQuota, metadata: {name: many, namespace: shop}, spec: {hard: {pods: '40'}}}"
+    fork.apply(quota)
+    (row,) = plan(fork, deployment(replicas=60)).of("pods")
+    assert row.what == "Deployment shop/web: 20 pods"
+    assert "exceeded quota: many" in row.detail
+
+
+def test_pods_of_refused_workloads_are_not_told(cluster: Cluster) -> None:
+    """Nothing becomes of what the user may not make."""
+    found = plan(cluster, deployment(replicas=50), identity=Identity("nobody", ("system:authenticated",)))
+    assert [one.action for one in found.objects] == ["refused"]
+    assert found.of("pods") == ()
 
 
 def test_a_quota_that_the_change_deletes(cluster: Cluster) -> None:
