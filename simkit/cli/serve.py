@@ -138,7 +138,7 @@ def _announce(server: Server, args: argparse.Namespace, *, kept: bool) -> None:
         origin = "the demo cluster" if args.demo else args.objects
         note(f"it serves a copy of {origin}; changes are not written back")
     if not _wants_nodes(args):
-        note("without nodes, new pods stay Pending; add --nodes 3 to run them on simulated nodes")
+        note("new pods stay Pending, since no node is simulated; add --nodes 3 to run them on simulated nodes")
     note("press Ctrl-C to stop it" + ("" if kept else "; its objects are lost then"))
 
 

@@ -177,7 +177,14 @@ class Cluster(AnalysisMethods, EgressMethods, InspectionMethods, SimulationMetho
         Returns
         -------
         The response. A refused request is a response too, with a Status.
+
+        Raises
+        ------
+        SimkitError
+            For an identity that is none, such as a text.
         """
+        if identity is not None and not isinstance(identity, Identity):
+            raise SimkitError(f"{identity!r} is no identity; write identity=simkit.Identity('alice', ('devs',))")
         return serve_request(self._control_plane.engine, request, identity or administrator())
 
     def snapshot(self) -> Snapshot:

@@ -264,3 +264,9 @@ def test_a_fork_has_a_clock_of_its_own() -> None:
     assert fork.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}})["metadata"][
         "creationTimestamp"
     ] == timestamp(before + 7200)
+
+
+def test_an_identity_that_is_a_text() -> None:
+    """It is told, with what to write."""
+    with pytest.raises(SimkitError, match="is no identity; write identity="):
+        simkit.Cluster(seed=1).create({"apiVersion": "v1", "kind": "Namespace"}, identity="user:bob")  # type: ignore[arg-type]
