@@ -158,7 +158,7 @@ def html_table(
     shown: int | None = None,
     total: int | None = None,
 ) -> str:
-    """A table in HTML, with its own style. One of more than ``FEW`` rows can be searched, sorted and copied.
+    """A table in HTML, with its own style.
 
     Parameters
     ----------
@@ -167,7 +167,8 @@ def html_table(
     shown
         The rows that are shown where no script runs; the others are in the page for the search. None: all.
     total
-        The number of rows where the page has the first ones alone.
+        The number of rows that there are, for a table that can be searched, sorted and copied if it has more than
+        ``FEW`` rows. None: without a script, as for a file.
     """
     cells = ["".join(map(html_cell, row)) for row in rows]
     seen = len(cells) if shown is None else shown
@@ -176,7 +177,7 @@ def html_table(
     kind = ' class="simkit-unseen"' if len(cells) > seen else ""
     below = f"\n<p{kind}>{html_text(told)}</p>" if told else ""
     partial = f"the first {len(cells):,} of {total:,} rows" if total and total > len(cells) else ""
-    long = len(cells) > FEW
+    long = total is not None and len(cells) > FEW
     searched = f' data-rows="{partial or f"{len(cells):,} rows"}"' if long else ""
     script = f"<script>{{{_table_tools()}}}</script>\n" if long else ""
     return (

@@ -85,7 +85,8 @@ function render({ model, el }) {
     const focused = [...head.children].findIndex((each) => each.contains(document.activeElement));
     head.replaceChildren(
       ...model.get("columns").map((column) => {
-        const button = made("button", { type: "button", title: "sort by this column" }, column);
+        const parts = column.split(/(?<=_)/).flatMap((part, place) => (place ? [made("wbr", {}), part] : [part]));
+        const button = made("button", { type: "button", title: "sort by this column" }, ...parts);
         button.addEventListener("click", () => ask("sort", sorted === column && !down ? `-${column}` : column));
         const direction = sorted === column ? (down ? "descending" : "ascending") : "none";
         return made("th", { scope: "col", "aria-sort": direction }, button);
