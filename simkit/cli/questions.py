@@ -6,10 +6,12 @@ import argparse
 from typing import TYPE_CHECKING, Final
 
 from simkit.cli.notes import note
+from simkit.meta.names import GroupResource
 
 if TYPE_CHECKING:
     from simkit.seams.snapshot import Snapshot
 
+_NAMESPACES: Final = GroupResource("", "namespaces")
 SUBJECTS: Final = ("user:", "group:", "sa:", "system:")
 """How words begin that are subjects, where a verb or a kind may stand too."""
 
@@ -78,3 +80,12 @@ def note_remarks(snapshot: Snapshot, args: argparse.Namespace) -> None:
     if args.api_group is None:
         for remark in remarks(snapshot, args.verb, args.resource, name=args.name, url=args.url):
             note(remark)
+    if args.name and not args.namespace and _is_namespace(snapshot, args.resource, args.name):
+        note(f"{args.name} is taken for the name of an object; in the namespace {args.name}: -n {args.name}")
+
+
+def _is_namespace(snapshot: Snapshot, resource: str, name: str) -> bool:
+    """True if the name of an object of another resource is that of a namespace."""
+    if resource == _NAMESPACES.resource or _NAMESPACES not in snapshot.captured():
+        return False
+    return snapshot.get(_NAMESPACES, name) is not None

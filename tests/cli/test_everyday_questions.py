@@ -199,3 +199,11 @@ def test_a_grant_of_several_verbs_is_listed_once(dump: str, capsys: pytest.Captu
     assert main(["who-can", "exec", "-f", dump, "--complete", "*", "-o", "csv"]) == 0
     rows = capsys.readouterr().out.splitlines()
     assert len([row for row in rows if row.startswith("group:ops,")]) == 1
+
+
+def test_a_namespace_in_the_place_of_a_name(capsys: pytest.CaptureFixture[str]) -> None:
+    """Somebody who forgot ``-n`` is told what the word was taken for."""
+    assert main(["who-can", "get", "secrets", "billing", "--demo"]) == 0
+    assert "billing is taken for the name of an object; in the namespace billing: -n billing" in capsys.readouterr().err
+    assert main(["who-can", "get", "secrets", "billing", "-n", "billing", "--demo"]) == 0
+    assert "is taken for" not in capsys.readouterr().err

@@ -290,7 +290,7 @@ def _object_rows(touched: Sequence[ObjectChange]) -> Iterator[PlanRow]:
             lines.append("kubectl apply --force deletes the object and creates it again")
         lines += [str(field) for field in one.fields[:_SHOWN_FIELDS]]
         if len(one.fields) > _SHOWN_FIELDS:
-            lines.append(f"and {len(one.fields) - _SHOWN_FIELDS} more fields")
+            lines.append(f"and {counted(len(one.fields) - _SHOWN_FIELDS, 'more field')}")
         section: Section = "refused" if one.action in ("refused", "not tried") else "objects"
         detail = "\n".join(lines)
         yield PlanRow(section, one.action, _SEVERITIES[one.action], one.title, detail, one.file, one.line)

@@ -43,7 +43,7 @@ TITLES: Final[dict[Section, str]] = {
     "pods": "Pods that do not run",
     "budgets": "Disruption budgets that allow no eviction",
     "objects": "Objects",
-    "versions": "API versions removed at this release or the next",
+    "versions": "API versions that the next release does not serve",
     "warnings": "Warnings of kube-apiserver",
     "images and secrets": "Images and secrets",
 }

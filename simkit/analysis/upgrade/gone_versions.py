@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import orjson
 
+from simkit.analysis.rendering import counted
 from simkit.analysis.upgrade.breaks import Break, break_of
 from simkit.analysis.upgrade.items import Item
 from simkit.analysis.upgrade.removed_resources import GUIDE, RemovedResource, RemovedResources, removed_by
@@ -201,7 +202,7 @@ class GoneVersions:
         paths = list(dict.fromkeys(_told_path(each.path) for each in meaning))
         if not paths:
             return f"{told} Only apiVersion changes."
-        more = f" and {len(paths) - _SHOWN} fields more" if len(paths) > _SHOWN else ""
+        more = f" and {counted(len(paths) - _SHOWN, 'more field')}" if len(paths) > _SHOWN else ""
         return f"{told} Fields change too: {', '.join(paths[:_SHOWN])}{more}; simkit migrate rewrites them."
 
     def _row(
