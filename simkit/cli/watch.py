@@ -34,7 +34,7 @@ examples:
   simkit watch --context prod --expect access.yaml --for 8h
   simkit watch --webhook https://alerts.example.com/hook
 
-An event is told a second or two after the write: permissions granted and taken away, escalation paths opened and
+An event is told up to three seconds after the write: permissions granted and taken away, escalation paths opened and
 closed, expectations broken. -o json writes one event per line; -o ocsf does so as Detection Findings of OCSF 1.3. The
 author is the field manager of the write. --webhook posts each event as JSON (with -o ocsf as a Detection Finding),
 four times at most, and tells which events were lost. It needs: pip install "kube-simkit[live]"
