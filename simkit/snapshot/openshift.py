@@ -13,8 +13,8 @@ from typing import Final
 
 from simkit.meta.domain import SYSTEM_NAMESPACE
 from simkit.meta.names import GroupResource, Key
-from simkit.meta.objects import at, name_of
-from simkit.seams.authorization import OPENSHIFT, AccessEntry, ProviderAccess
+from simkit.meta.objects import Object, at, name_of
+from simkit.seams.authorization import OPENSHIFT, AccessEntry, Named, ProviderAccess
 from simkit.seams.snapshot import Snapshot
 
 USERS: Final = GroupResource("user.openshift.io", "users")
@@ -32,6 +32,13 @@ FIRST_ADMINISTRATOR: Final = AccessEntry("kube:admin", "kube:admin", (OAUTH, "sy
 def names_people(key: Key) -> bool:
     """True for the objects from which the users and their groups are read."""
     return key.resource in _PEOPLE or key == Key(_SECRETS, SYSTEM_NAMESPACE, "kubeadmin")
+
+
+def named_by(constraint: Object) -> Iterator[Named]:
+    """The users and groups that a SecurityContextConstraints names in its own lists."""
+    for field, kind in (("users", "User"), ("groups", "Group")):
+        names = constraint.get(field)
+        yield from ((kind, str(name)) for name in (names if isinstance(names, list) else ()))
 
 
 def access_of(snapshot: Snapshot) -> ProviderAccess:

@@ -18,7 +18,7 @@ from simkit.meta.attributes import Attributes
 from simkit.meta.objects import name_of
 from simkit.seams.authorization import OPENSHIFT
 from simkit.seams.snapshot import Snapshot
-from simkit.snapshot.openshift import CONSTRAINTS
+from simkit.snapshot.openshift import CONSTRAINTS, named_by
 
 _USE: Final = "use"
 _lists: SnapshotMemo[tuple[tuple[str, Subject], ...]] = SnapshotMemo()
@@ -32,10 +32,8 @@ def lists_of(snapshot: Snapshot) -> tuple[tuple[str, Subject], ...]:
 def _lists_of(snapshot: Snapshot) -> Iterator[tuple[str, Subject]]:
     if snapshot.authorization.provider == OPENSHIFT and CONSTRAINTS in snapshot.captured():
         for constraint in snapshot.scan(CONSTRAINTS):
-            for field, kind in (("users", USER), ("groups", GROUP)):
-                names = constraint.get(field)
-                for name in names if isinstance(names, list) else ():
-                    yield name_of(constraint), normalize_subject(Subject(kind, str(name)))
+            for kind, name in named_by(constraint):
+                yield name_of(constraint), normalize_subject(Subject(kind, name))
 
 
 def rows_of_lists(snapshot: Snapshot, question: Question) -> Iterator[tuple[Any, ...]]:

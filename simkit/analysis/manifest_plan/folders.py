@@ -121,8 +121,7 @@ def _named_folders(
     sources: Sequence[Source], paths: Sequence[str], release: str, told: Callable[[str], object]
 ) -> Iterator[str]:
     """The folders of this checkout that applications of Argo CD and kustomizations of Flux deploy."""
-
-    given = {Path(path).resolve() for path in paths if path != "-"}
+    given = {Path(path).resolve() for path in paths}
     roots = {root for path in given if (root := repository_of(path)) is not None}
     if not roots:
         return

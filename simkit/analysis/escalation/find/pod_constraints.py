@@ -6,7 +6,7 @@ functions, so a path by a privileged pod that nobody on it could create is no pa
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from simkit.analysis.escalation.find.pod_specs import DEFAULT, POD_SPECS
@@ -19,7 +19,7 @@ from simkit.meta.domain import SYSTEM_NAMESPACE
 from simkit.meta.identity import AUTHENTICATED, MASTERS, Identity, service_account_groups, service_account_user
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, name_of
-from simkit.snapshot.openshift import CONSTRAINTS
+from simkit.snapshot.openshift import CONSTRAINTS, named_by
 
 if TYPE_CHECKING:
     from simkit.analysis.escalation.find.facts import ClusterFacts
@@ -78,7 +78,7 @@ class PodConstraints:
         """All of them; without any, a dump does not show what OpenShift always has."""
         self._using: dict[Question, frozenset[Principal]] = {}
         self._fitting: dict[Pods, tuple[Object, ...]] = {}
-        self.listed: frozenset[Principal] = frozenset(one for each in self.every for one in _listed(each))
+        self.listed: frozenset[Principal] = frozenset(one for each in self.every for one in named_by(each))
         """The users and groups that constraints name themselves."""
 
     def account(
@@ -138,7 +138,7 @@ class PodConstraints:
         allowed = self._facts.who(asked)  # noted each time, too
         if asked not in self._using:
             granted = (found.grant.subject.principal for found in allowed)
-            self._using[asked] = frozenset((*_listed(constraint), *granted, (GROUP, MASTERS)))
+            self._using[asked] = frozenset((*named_by(constraint), *granted, (GROUP, MASTERS)))
         return self._using[asked]
 
 
@@ -157,12 +157,6 @@ def _own_account(facts: ClusterFacts, namespace: str, pods: Pods) -> str | None:
             if not _of_identity(account_identity(namespace, name)).isdisjoint(users):
                 return name
     return None
-
-
-def _listed(constraint: Object) -> Iterator[Principal]:
-    for field, kind in (("users", USER), ("groups", GROUP)):
-        names = constraint.get(field)
-        yield from ((kind, str(name)) for name in (names if isinstance(names, list) else ()))
 
 
 def _principals(subjects: Iterable[Subject]) -> frozenset[Principal]:
