@@ -56,7 +56,7 @@ def picture_of(rows: pd.DataFrame) -> Callable[[Axes | None], Axes] | None:
         return lambda ax: plots.findings_by_severity(rows, ax=ax)
     if {"subject", "cluster_wide", "in_namespaces"} <= columns:
         return lambda ax: plots.subjects_by_reach(rows, ax=ax)
-    if {"change", "subject", "verb", "resource"} <= columns:
+    if {"change", "subject", "scope", "bindings"} <= columns:
         return lambda ax: plots.access_drift(rows, ax=ax)
     if {"lane", "phase", "until"} <= columns:
         return lambda ax: plots.version_timeline(rows, ax=ax)

@@ -154,7 +154,7 @@ def _run(args: argparse.Namespace, out: TerminalText) -> int:
         for message in dict.fromkeys(str(warning.message) for warning in told):
             note(message)
     except (SimkitError, StatusError) as wrong:
-        complain(str(wrong))
+        complain("; ".join((str(wrong), *getattr(wrong, "__notes__", ()))))
         return int(args.wrong)
     except BrokenPipeError:
         _let_go_of_output()

@@ -356,9 +356,10 @@ def _number(row: Mapping[str, Any]) -> str:
 
 def _write_tables(found: Audit, args: argparse.Namespace) -> None:
     """Write two tables: the number of findings of each check, and the findings above the severity threshold."""
-    write_rows(
-        ("severity", "check", "findings", "title"), found.summary_records(), args.output, empty="there are no findings"
-    )
+    counted_rows = [
+        {**row, "worst": row["severity"], "findings": _in_words(row["severities"])} for row in found.summary_records()
+    ]
+    write_rows(("worst", "check", "findings", "title"), counted_rows, args.output, empty="there are no findings")
     least = args.show or args.severity or "high"
     shown = found.filter(severity=least)
     rows = [{**_columns(finding), "severity": finding.severity.word} for finding in shown]
@@ -366,9 +367,14 @@ def _write_tables(found: Audit, args: argparse.Namespace) -> None:
     print(f"\n{told} {least} or worse{':' if shown else ''}\n")
     if shown:
         write_rows(SHOWN, rows, args.output)
-    print(f"\n{', '.join(f'{number} {word}' for word, number in found.counts().items())}")
+    print(f"\n{_in_words(found.counts())}")
     for one in found.skipped:
         print(f"skipped {one.check}: {markdown_cell(one.reason) if args.output == 'markdown' else one.reason}")
+
+
+def _in_words(counts: Any) -> str:
+    """The number of findings of each severity."""
+    return ", ".join(f"{number} {word}" for word, number in counts.items())
 
 
 def _columns(finding: Finding) -> dict[str, Any]:

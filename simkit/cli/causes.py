@@ -60,7 +60,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--nature", action="append", choices=NATURES, help="only causes of this nature; repeatable")
     told = "only causes of this severity or worse"
     parser.add_argument("--severity", type=str.lower, choices=LEVELS, help=told)
-    add_namespace(parser, "only causes in this namespace")
+    add_namespace(parser, "only causes in this namespace, or of findings in it")
     parser.add_argument("--all", action="store_true", help=f"list all causes in tables, not only the first {MOST}")
     add_include_defaults(parser)
     add_managed(parser)

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from simkit.cli.diff import write_access
 from simkit.cli.notes import note
 from simkit.cli.output import add_output, write_rows
 from simkit.cli.pictures import add_plot, write_plot
@@ -33,9 +34,9 @@ examples:
   simkit what-if apply change.yaml cluster.yaml
   simkit what-if delete clusterrolebinding ops-admin -f cluster.yaml --show paths
 
-The dump is not changed. --show access lists the permissions that each subject gains and loses, --show paths the
-escalation paths that open and close, and --show requests the requests in the audit log that would be denied. The
-numbers of all three are printed on standard error.
+The dump is not changed. --show access lists the permissions that each subject gains and loses (-o wide, csv and json
+have a row for each), --show paths the escalation paths that open and close, and --show requests the requests in the
+audit log that would be denied. The numbers of all three are printed on standard error.
 
 Exit code: 0 when nobody loses what the audit log shows in use (without a log: anything), 1 when somebody does, 2 for
 wrong use or unreadable input.
@@ -74,14 +75,16 @@ def run(args: argparse.Namespace) -> int:
 
     with cluster_of(dump).what_if() as trial:
         _change(trial, args)
-    access, paths = trial.compare(), trial.compare_paths()
+    access, paths = trial.compare(each="permission"), trial.compare_paths()
     requests = None if log is None else trial.refused_requests(log)
     write_plot(access, args)
     show = args.show or ("access" if requests is None else "requests")
-    table = {"access": access, "paths": paths, "requests": requests}[show]
-    assert table is not None
-    shown = PATHS if show == "paths" else None
-    write_rows(tuple(table.columns), table.to_dict("records"), args.output, shown=shown, empty=f"no {show} change")
+    if show == "access":
+        write_access(access.to_dict("records"), args, "no access change")
+    else:
+        table = paths if requests is None or show == "paths" else requests
+        shown = PATHS if show == "paths" else None
+        write_rows(tuple(table.columns), table.to_dict("records"), args.output, shown=shown, empty=f"no {show} change")
     lost, gained = (int((access["change"] == word).sum()) for word in ("lost", "gained"))
     opened_paths, closed = (int((paths["change"] == word).sum()) for word in ("new", "closed"))
     told = f"{counted(lost, 'permission')} lost, {gained:,} gained"

@@ -7,6 +7,7 @@ import networkx as nx
 import pandas as pd
 
 from simkit.analysis.access.can import AccessDecision
+from simkit.analysis.access.compare import CompareEach
 from simkit.analysis.access.expectations import Outcomes, Suite
 from simkit.analysis.admission.policies import PolicyEffect, Team
 from simkit.analysis.audit_log.events import AuditLog
@@ -81,6 +82,7 @@ class AnalysisMethods(AnalysedCluster, metaclass=ABCMeta):
         before: Snapshot | Sandbox | None = None,
         subject: Subject | str | Iterable[Subject | str] | None = None,
         namespace: str | None = None,
+        each: CompareEach = "change",
     ) -> pd.DataFrame: ...
     def check(self, suite: Suite | str | Path) -> Outcomes: ...
     def access_matrix(

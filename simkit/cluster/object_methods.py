@@ -16,6 +16,7 @@ from simkit.snapshot.manifests import manifests
 
 if TYPE_CHECKING:
     from simkit.cluster.control_plane import ControlPlane
+    from simkit.schema.resources import Resource
     from simkit.snapshot.sources import Source
 
 
@@ -98,7 +99,8 @@ class ObjectMethods(AnalysedCluster):
         word
             Any name of the resource, as kubectl takes it: ``pods``, ``pod``, ``po``, ``deployments.apps``.
         name
-            The name of the object. It may also stand in the word: ``pod/web``.
+            The name of the object. It may also stand in the word: ``pod/web``, and have the namespace before it:
+            ``dev/web``.
         namespace
             Its namespace; None: ``default``.
 
@@ -109,9 +111,9 @@ class ObjectMethods(AnalysedCluster):
         Raises
         ------
         StatusError
-            404 if there is none.
+            404 if there is none, with a note on where such an object is.
         """
-        return self._one("GET", self._object_path("get", word, name, namespace))
+        return self._named("GET", word, name, namespace)
 
     def list(
         self, word: str, namespace: str | None = None, *, label_selector: str = "", field_selector: str = ""
@@ -164,7 +166,8 @@ class ObjectMethods(AnalysedCluster):
         word
             Any name of the resource, as kubectl takes it.
         name
-            The name of the object. It may also stand in the word: ``pod/web``.
+            The name of the object. It may also stand in the word: ``pod/web``, and have the namespace before it:
+            ``dev/web``.
         namespace
             Its namespace; None: ``default``.
         identity
@@ -177,24 +180,47 @@ class ObjectMethods(AnalysedCluster):
         Raises
         ------
         StatusError
-            404 if there is none, or another refusal.
+            404 if there is none, with a note on where such an object is, or another refusal.
         """
-        return self._one("DELETE", self._object_path("delete", word, name, namespace), None, identity)
+        return self._named("DELETE", word, name, namespace, identity)
 
-    def _object_path(self, method: str, word: str, name: str, namespace: str | None) -> str:
-        """The path of an object, of which word and name may be written as ``pod/web``."""
+    def _named(
+        self, method: str, word: str, name: str, namespace: str | None, identity: Identity | None = None
+    ) -> Object:
+        """The answer to a request for one object, of which word and name may be written as ``pod/web``."""
         if not name:
             word, _, name = word.partition("/")
         if not name:
-            every = f"; all of them are list({word!r})" if method == "get" else ""
-            raise SimkitError(f"say which of the {word}: {method}({word!r}, 'NAME', 'NAMESPACE'){every}")
-        return f"{self._path(word, namespace)}/{name}"
-
-    def _path(self, word: str, namespace: str | None) -> str:
+            every = f"; all of them are list({word!r})" if method == "GET" else ""
+            raise SimkitError(f"say which of the {word}: {method.lower()}({word!r}, 'NAME', 'NAMESPACE'){every}")
+        if "/" in name and namespace is None:
+            namespace, _, name = name.partition("/")
         resource = self._control_plane.catalogue.lookup(word)
         if namespace == "" and resource.namespaced:
             raise SimkitError(f"the namespace is empty: name one, or leave it out (None) for {DEFAULT_NAMESPACE!r}")
-        return resource.collection(namespace or DEFAULT_NAMESPACE)
+        where = (namespace or DEFAULT_NAMESPACE) if resource.namespaced else ""
+        try:
+            return self._one(method, f"{resource.collection(where)}/{name}", None, identity)
+        except StatusError as refused:
+            if refused.code == 404:
+                refused.add_note(self._whereabouts(resource, name, where))
+            raise
+
+    def _whereabouts(self, resource: Resource, name: str, searched: str) -> str:
+        """A sentence on where an object that was not found was looked for, and where it or a similar one is."""
+        from difflib import get_close_matches  # for wrong names alone
+
+        places: dict[str, list[str]] = {}
+        for one in self.list(str(resource.storage)):
+            places.setdefault(name_of(one), []).append(namespace_of(one))
+        here = f"looked in namespace {searched}; " if searched else ""
+        near = [name] if name in places else get_close_matches(name, places, n=1)
+        if not near:
+            return f"{here}no {resource.resource} have a similar name"
+        found = places[near[0]]
+        more = f" and {len(found) - 3} more" if len(found) > 3 else ""
+        there = f" in namespace {', '.join(found[:3])}{more}" if searched else ""
+        return f"{here}it is{there}" if name in places else f"{here}did you mean {near[0]!r}{there}?"
 
     def _collection(self, obj: Object) -> tuple[str, bool]:
         resource = self._control_plane.catalogue.resource_of(obj)

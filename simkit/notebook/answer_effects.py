@@ -48,7 +48,7 @@ def access_beyond(before: Cluster, after: Cluster, attempts: Sequence[AccessChec
     wanted = {_asked(attempt, after) for attempt in attempts if attempt.allowed}
     unwanted = {_asked(attempt, after)._replace(name="") for attempt in attempts if not attempt.allowed}
     found = []
-    for row in compare(before.snapshot(), after.snapshot()).itertuples(index=False):
+    for row in compare(before.snapshot(), after.snapshot(), each="permission").itertuples(index=False):
         change, who, scope, verb, group, resource, only, url = map(str, row[:8])
         one = _Permission(parse_subject(who), scope, verb, GroupResource(group, resource), only)
         asked_for = one in wanted if change == "gained" else one._replace(name="") in unwanted

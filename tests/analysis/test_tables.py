@@ -111,7 +111,9 @@ def test_comparison_is_of_access() -> None:
     less = OverlaySnapshot(SMALL, remove=[Key(ROLE_BINDINGS, "dev", "odd")])
     assert compare(SMALL, less).empty, "ann has the same in the whole cluster"
     more = OverlaySnapshot(SMALL, put=[role("local", rule("get,update", "secrets", names="db"), namespace="dev")])
-    row = compare(SMALL, more).iloc[0]
+    folded = ("gained", "sa:dev/app", "dev", ("update",), ("secrets db",), 1, ("RoleBinding dev/narrow",))
+    assert tuple(compare(SMALL, more).iloc[0]) == folded
+    row = compare(SMALL, more, each="permission").iloc[0]
     assert tuple(row) == (
         "gained",
         "sa:dev/app",
@@ -129,7 +131,8 @@ def test_comparison_is_of_access() -> None:
 @given(before=clusters(), after=clusters())
 def test_comparison_is_symmetric(before: MemorySnapshot, after: MemorySnapshot) -> None:
     """Gains in one direction are losses in the other, and a cluster compared with itself has no change."""
-    there, back = compare(before, after), compare(after, before)
+    there, back = (compare(*both, each="permission") for both in ((before, after), (after, before)))
+    assert compare(before, after)["permissions"].sum() == len(there)
     columns = list(there.columns[1:])
     gained = set(map(tuple, there[there["change"] == "gained"][columns].to_numpy().tolist()))
     assert gained == set(map(tuple, back[back["change"] == "lost"][columns].to_numpy().tolist()))

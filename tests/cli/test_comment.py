@@ -20,7 +20,7 @@ BEFORE = [role("r", rule("get", "pods")), binding("b", "r", "user:ann"), binding
 
 def told(*objects: dict[str, object]) -> list[str]:
     """The lines of a comment on what objects replace the old ones."""
-    return comment(compare(world(*BEFORE), world(*objects)).to_dict("records")).splitlines()
+    return comment(compare(world(*BEFORE), world(*objects), each="permission").to_dict("records")).splitlines()
 
 
 def test_a_change_without_effect() -> None:

@@ -123,6 +123,25 @@ def test_what_breaks_when_a_binding_is_deleted(dump: str, tmp_path: Path, capsys
     assert asked(f"what-if delete clusterrolebinding nope {dump}", capsys)[0] == 2
 
 
+def test_what_is_deleted_may_be_elsewhere(capsys: pytest.CaptureFixture[str]) -> None:
+    """An object that is not found is told of with the namespace that was searched, and where it or a similar one is."""
+    for words, told in (
+        ("rolebinding leads", "looked in namespace default; it is in namespace billing, customers,"),
+        ("clusterrolebinding pellowick:tolbox", "did you mean 'pellowick:toolbox'?"),
+    ):
+        code, _, err = asked(f"what-if delete {words} --demo", capsys)
+        assert code == 2
+        assert told in err
+    assert asked("what-if delete rolebinding billing/leads --demo", capsys)[0] == 1
+
+
+def test_a_namespace_has_all_causes_of_its_findings(capsys: pytest.CaptureFixture[str]) -> None:
+    """Those elsewhere too; and a check counts its findings by their severity."""
+    _, out, _ = asked("audit --demo -n billing", capsys)
+    assert "ClusterRole pellowick:edit-sharing" in out.partition("findings:")[0]
+    assert "1 medium, 3 low" in out
+
+
 def test_which_objects_use_a_version_that_is_removed(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Task 6: a release among the words is the release."""
     texts = {asked(f"removal-report {words} {dump}", capsys)[1] for words in ("1.32", "--to 1.32", "--release v1.32")}

@@ -43,7 +43,7 @@ def test_aggregated_default_roles(release: str) -> None:
             one.settle()
     with cluster.what_if() as trial:
         trial.apply(role("more", SECRETS, labels={"rbac.authorization.k8s.io/aggregate-to-view": "true"}))
-    assert set(trial.compare()["resource"]) == {"secrets"}
+    assert set(trial.compare()["resources"]) == {("secrets",)}
     assert allowed(trial, "/api/v1/secrets")
 
 

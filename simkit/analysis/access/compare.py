@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from simkit.analysis.caveats import about_access
 from simkit.analysis.rbac.index import index_of
 from simkit.analysis.rbac.objects import EVERYWHERE, display_name, snapshot_of
 from simkit.analysis.rbac.subject import normalize_subject, parse_subject, text_of
-from simkit.analysis.rbac.tables import table
+from simkit.analysis.rbac.tables import records, table
 from simkit.analysis.rbac.unknown_names import check_namespace
 from simkit.logic.rbac.binding import Grant, Subject
 from simkit.logic.rbac.cover import count_of_pieces, covers, uncovered
@@ -33,6 +33,9 @@ COLUMNS: Final = (
     "url",
     "bindings",
 )
+FOLDED: Final = ("change", "subject", "scope", "verbs", "resources", "permissions", "bindings")
+"""The columns in which permissions with the same reason are one row."""
+CompareEach = Literal["change", "permission"]
 
 GrantsByNamespace = dict[str, tuple[Grant, ...]]
 """The grants of a subject by namespace; the empty namespace is the whole cluster."""
@@ -45,6 +48,7 @@ def compare(
     *,
     subject: Subject | str | Iterable[Subject | str] | None = None,
     namespace: str | None = None,
+    each: CompareEach = "change",
 ) -> pd.DataFrame:
     """The permissions that subjects gained and lost.
 
@@ -61,19 +65,23 @@ def compare(
         Only these subjects; left out: all.
     namespace
         Only changes that count in this namespace, those for everywhere among them; left out: all.
+    each
+        ``permission``: a row for each single permission, for joins and counts.
 
     Returns
     -------
     DataFrame
-        One row per change (``gained`` or ``lost``), subject and single permission: change, subject, scope
-        (a namespace, or ``*``), verb, api_group, resource, name (empty: all), url; bindings, by which it has or had
-        it, as a tuple of texts (``RoleBinding dev/readers``).
+        What is gained before what is lost, the gravest first. One row per change (``gained`` or ``lost``), subject,
+        scope (a namespace, or ``*``), verbs and bindings: change, subject, scope, verbs, resources (with names and
+        URLs), permissions (number), bindings, by which it has or had them, as a tuple of texts (``RoleBinding
+        dev/readers``). With ``each="permission"``: change, subject, scope, verb, api_group, resource, name (empty:
+        all), url, bindings.
 
     Raises
     ------
     SimkitError
-        For an empty namespace, a text that is no subject, what is neither a cluster nor a snapshot, and a rule with
-        more than 300,000 permissions.
+        For an empty namespace, a text that is no subject, what is neither a cluster nor a snapshot, another ``each``,
+        and a rule with more than 300,000 permissions.
     IncompleteSnapshot
         Where roles or bindings were not captured.
 
@@ -93,12 +101,14 @@ def compare(
     """
     was, now = snapshot_of(before), snapshot_of(after)
     check_namespace(now, namespace)
-    if subject is None:
-        rows = table(changed_permissions(was, now), COLUMNS)
-    else:
-        named = [subject] if isinstance(subject, Subject | str) else subject
-        rows = table(changed_permissions(was, now, map(parse_subject, named)), COLUMNS)
-    return rows if namespace is None else rows[rows["scope"].isin((EVERYWHERE, namespace))].reset_index(drop=True)
+    named = [subject] if isinstance(subject, Subject | str) else subject
+    rows = changed_permissions(was, now, None if named is None else map(parse_subject, named))
+    kept = [row for row in rows if namespace is None or row[COLUMNS.index("scope")] in (EVERYWHERE, namespace)]
+    if each == "permission":
+        return table(kept, COLUMNS)
+    if each != "change":
+        raise SimkitError(f"there is a row for each change, or for each permission, and none for each {each!r}")
+    return table((one.row() for one in access_changes(records(kept, COLUMNS))), FOLDED)
 
 
 def changed_permissions(
@@ -190,9 +200,14 @@ class AccessChange(NamedTuple):
     resources: tuple[str, ...]
     bindings: tuple[str, ...]
 
+    def row(self) -> tuple[object, ...]:
+        """The change in the order of ``FOLDED``."""
+        told, permissions = self[1:6], len(self.verbs) * len(self.resources)
+        return (*told, permissions, self.bindings)
+
 
 def access_changes(rows: Iterable[Row]) -> list[AccessChange]:
-    """The rows of ``compare`` put together: what is gained before what is lost, the gravest first.
+    """Single permissions put together: what is gained before what is lost, the gravest first.
 
     Resources with the same verbs in the same namespace through the same bindings are one change.
     """

@@ -92,6 +92,12 @@ class Cause:
         """The ids of the checks that found something."""
         return tuple(dict.fromkeys(finding.check for finding in self.findings))
 
+    @property
+    def namespaces(self) -> frozenset[str]:
+        """The namespaces of its object and of what it causes; a Namespace is its own."""
+        own = self.key.name if self.key.resource == NAMESPACES else self.key.namespace
+        return frozenset((own, *(finding.namespace for finding in self.findings)))
+
     def __str__(self) -> str:
         return self.text
 
@@ -164,7 +170,7 @@ class Causes(InLines, Sequence[Cause]):
         severity
             This severity or a worse one.
         namespace
-            Causes whose object is in this namespace, or is the namespace. Those for the whole cluster are left out.
+            Causes whose object is in this namespace, or is the namespace, and those elsewhere of findings in it.
         nature
             Causes of this nature, or of one of these.
 
@@ -176,7 +182,7 @@ class Causes(InLines, Sequence[Cause]):
         level = Severity.named(severity) if isinstance(severity, str) else severity
         natures = (nature,) if isinstance(nature, str) else tuple(nature or NATURES)
         kept = (one for one in self.causes if one.nature.name in natures and (level is None or one.severity >= level))
-        return Causes(tuple(one for one in kept if namespace is None or _place(one.key) == namespace))
+        return Causes(tuple(one for one in kept if namespace is None or namespace in one.namespaces))
 
     def of(self, finding: Finding) -> Cause | None:
         """The cause of a finding."""
@@ -197,11 +203,6 @@ class Causes(InLines, Sequence[Cause]):
             yield f"{one.nature}: {one.text} ({carries}; its remedy closes {one.closes:,})"
         if len(self) > SHOWN:
             yield f"... and {len(self) - SHOWN} more"
-
-
-def _place(key: Key) -> str:
-    """The namespace of an object, or its name if it is a namespace."""
-    return key.name if key.resource == NAMESPACES else key.namespace
 
 
 def _row(one: Cause, every: int) -> tuple[Any, ...]:

@@ -61,7 +61,7 @@ COLUMNS: Final = (
     *("message", "fix", "command", "references"),
 )
 CONTROLS: Final = ("control", "title", "worst", "findings", "checks", "skipped")
-SUMMARY_COLUMNS: Final = ("check", "title", "severity", "findings", "why", "fix")
+SUMMARY_COLUMNS: Final = ("check", "title", "severity", "findings", "severities", "why", "fix")
 
 
 _TILE: Final = (
@@ -158,7 +158,9 @@ class Audit(Result):
         return findings_by_severity(self.to_frame(), ax=ax)
 
     def summary(self) -> pd.DataFrame:
-        """One row per check that found something: check, title, severity (the worst), findings, why, fix."""
+        """One row per check that found something: check, title, severity (the worst), findings, severities (findings
+        of each), why, fix.
+        """
         return table(self._by_check(), SUMMARY_COLUMNS)
 
     def to_records(self) -> list[dict[str, object]]:
@@ -170,14 +172,14 @@ class Audit(Result):
         return records(self._by_check(), SUMMARY_COLUMNS)
 
     def _by_check(self) -> Iterator[tuple[Any, ...]]:
-        counts = Counter(finding.check for finding in self.findings)
-        worst: dict[str, Severity] = {}
+        counts: dict[str, Counter[Severity]] = {}
         for finding in self.findings:
-            worst[finding.check] = max(worst.get(finding.check, Severity.INFO), finding.severity)
+            counts.setdefault(finding.check, Counter())[finding.severity] += 1
         known = {check.id: check for check in self.checks}
-        ordered = sorted(counts, key=lambda name: worst[name], reverse=True)
-        for name in ordered:
-            yield name, known[name].title, worst[name].word, counts[name], known[name].why, known[name].fix
+        for name in sorted(counts, key=lambda name: max(counts[name]), reverse=True):
+            severities = {level.word: counts[name][level] for level in LEVELS if counts[name][level]}
+            worst, told = next(iter(severities)), known[name]
+            yield name, told.title, worst, counts[name].total(), severities, told.why, told.fix
 
     def controls(self, framework: str) -> pd.DataFrame:
         """One row per control of a framework: control, title, worst (severity), findings, checks, skipped (checks).

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from simkit.analysis.access.compare import AccessChange, access_changes, compare
+from simkit.analysis.access.compare import COLUMNS, AccessChange, access_changes, changed_permissions
 from simkit.analysis.access.expectations import Suite, check
 from simkit.analysis.escalation.find.path import Path
 from simkit.analysis.escalation.find.path_comparison import paths_of_both
@@ -24,6 +24,7 @@ from simkit.analysis.rbac.default_objects import settled_defaults
 from simkit.analysis.rbac.index import index_of, members_in
 from simkit.analysis.rbac.objects import RBAC, SERVICE_ACCOUNTS, display_name
 from simkit.analysis.rbac.subject import Members, normalize_subject
+from simkit.analysis.rbac.tables import records
 from simkit.analysis.rendering import counted, first_of
 from simkit.analysis.upgrade.behaviour.places import pod_templates
 from simkit.logic.podsecurity.evaluate import POD_TEMPLATES, violations
@@ -52,7 +53,7 @@ def access_rows(before: Snapshot, after: Snapshot, places: Places) -> Iterator[P
     if not knows_access(before):
         return
     grouped: dict[tuple[str, str, str, tuple[str, ...]], list[AccessChange]] = {}
-    for one in access_changes(compare(before, after).to_dict("records")):
+    for one in access_changes(records(changed_permissions(before, after), COLUMNS)):
         grouped.setdefault((one.change, one.subject, one.scope, one.bindings), []).append(one)
     for (change, subject, scope, bindings), parts in grouped.items():
         where = "everywhere" if scope == "*" else f"in {scope}"

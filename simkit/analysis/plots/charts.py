@@ -195,11 +195,18 @@ def _changed(counts: pd.DataFrame) -> Iterator[str]:
 
 def _counts(changes: pd.DataFrame) -> pd.DataFrame:
     """The permissions gained and lost per subject, and whether by a wildcard; those first, then the most changed."""
-    everything = (changes["verb"] == "*") & (changes["resource"] == "*") & (changes["api_group"] == "*")
+    if "verb" in changes:
+        everything = (changes["verb"] == "*") & (changes["resource"] == "*") & (changes["api_group"] == "*")
+        permissions = pd.Series(1, changes.index)
+    else:
+        everything = changes["verbs"].map(lambda verbs: "*" in verbs) & changes["resources"].map(
+            lambda names: "*.*" in names
+        )
+        permissions = changes["permissions"]
     columns: dict[str, Any] = {}
     for change in ("gained", "lost"):
         meant = changes["change"] == change
-        columns[change], columns[f"{change}_all"] = meant.astype(int), meant & everything
+        columns[change], columns[f"{change}_all"] = permissions.where(meant, 0).astype(int), meant & everything
     summed = pd.DataFrame(columns).groupby(changes["subject"].astype(object)).sum()
     summed = summed.astype({"gained_all": bool, "lost_all": bool})
     keys = pd.DataFrame({"all": summed["gained_all"] | summed["lost_all"], "sum": summed["gained"] + summed["lost"]})
