@@ -139,7 +139,7 @@ def test_messages_say_what_the_data_say() -> None:
     """Each is computed; numbers have their nouns."""
     said = {name: message(draw()) for name, draw in drawings("small").items()}
     assert said["roles"] == "The role with the most subjects is ClusterRole secrets, with 2 subjects"
-    assert said["exposure"] == "2 subjects hold secrets-list in the whole cluster"
+    assert said["exposure"] == "2 subjects can list or watch secrets in the whole cluster"
     assert said["drift"] == "Nobody's access changed"
     assert "1 bound role does not exist" in texts(drawings("small")["roles"]())
     assert message(drawings("empty")["causes"]()) == "No root cause was found"
@@ -150,6 +150,28 @@ def test_messages_say_what_the_data_say() -> None:
         [("x", "mistake", 9, 0), ("y", "unused", 1, 2)], columns=["cause", "nature", "paths", "through"]
     )
     assert message(plots.causes_bars(rows)) == "One root cause starts 9 of 10 escalation paths (90%)"
+
+
+def test_workloads_without_a_ready_pod_are_no_bars() -> None:
+    """An operation takes nothing from them; a key names only the colours that are drawn."""
+    columns = ["namespace", "workload", "ready_before", "ready_least", "ready_after"]
+    pods = pd.DataFrame([("a", "Deployment/idle", 0, 0, 1), ("a", "Deployment/web", 2, 1, 2)], columns=columns)
+    axes = plots.operation_bars(pods, name="drain of one")
+    assert message(axes) == "Every workload keeps a ready pod during the drain of one"
+    assert "1 more had none before" in texts(axes)
+    assert "are lost" not in texts(axes)
+    assert message(plots.operation_bars(pods[:1])) == "No workload has a ready pod during the operation"
+
+
+def test_a_matrix_of_resources_names_none_of_many_alike() -> None:
+    """Its message counts them, and numbers fit into their fields."""
+    names = [f"resource-{number}.a-group-of-its-own.{LONG}.example" for number in range(40)]
+    matrix = pd.DataFrame(
+        [[1285] * 40], index=pd.Index(["*"], name="namespace"), columns=pd.Index(names, name="resource")
+    )
+    axes = plots.access_heat_map(matrix)
+    assert message(axes) == "1,285 subjects can use each of 40 kinds of resources in the whole cluster"
+    assert_readable(axes)
 
 
 def test_who_gained_and_lost() -> None:

@@ -93,14 +93,12 @@ def causes_bars(causes: pd.DataFrame, *, top: int = 8, ax: Axes | None = None) -
         As for ``findings_by_severity``.
     """
     shown = causes[["cause", "nature", "paths", "through"]].head(top)
-    tones = zip(NATURES, ("vermilion", "orange", "blue", "green", "grey"), strict=True)
-    key = [(nature, tone) for nature, tone in tones if nature in set(shown["nature"])]
-    natures = [nature for nature, _ in key]
-    key += [("begin elsewhere and pass through", "line")] if shown["through"].any() else []
+    key = list(zip(NATURES, ("vermilion", "orange", "blue", "green", "grey"), strict=True))
+    key += [("begin elsewhere and pass through", "line")]
     rows = []
     for cause, nature, paths, through in shown.itertuples(index=False):
         note = f"{paths:,}" + (f", and {through:,} pass through" if through else "")
-        rows.append(Row(str(cause), [*(paths if one == nature else 0 for one in natures), through], note))
+        rows.append(Row(str(cause), [*(paths if one == nature else 0 for one in NATURES), through], note))
     subtitle = f"Escalation paths that begin with {_first(len(rows), len(causes), 'root cause')}, by urgency"
     return draw_rows(ax, _most_of(list(map(int, causes["paths"]))), subtitle, rows, key, "escalation paths")
 
@@ -243,7 +241,7 @@ def blast_bars(subject: str, reached: pd.DataFrame, *, ax: Axes | None = None) -
             rows.append(Row(f"{word}: {names}", hops))
     key = [("1 hop", "blue"), ("2 hops", "sky"), ("3 hops or more", "grey")]
     subtitle = "What the subject can reach by escalation, by kind and by the hops that it takes"
-    return draw_rows(ax, _reach(subject, reached), subtitle, rows, key, "places")
+    return draw_rows(ax, _reach(subject, reached), subtitle, rows, key, "identities, objects and kinds of harm")
 
 
 def _names(found: pd.DataFrame) -> list[str]:
@@ -307,15 +305,18 @@ def operation_bars(workloads: pd.DataFrame, *, name: str = "operation", top: int
         As for ``findings_by_severity``.
     """
     rows, columns = [], ["namespace", "workload", "ready_before", "ready_least", "ready_after"]
-    ordered = workloads.sort_values("ready_least", kind="stable")[columns]
-    for namespace, workload, before, least, after in ordered.head(top).to_numpy():
+    ready = workloads[workloads["ready_before"] > 0].sort_values("ready_least", kind="stable")
+    for namespace, workload, before, least, after in ready[columns].head(top).to_numpy():
         parts = [least, max(after - least, 0), max(before - max(least, after), 0)]
         rows.append(Row(f"{namespace}/{workload.partition('/')[2]}", parts, f"{least:,} of {before:,} stay"))
-    without = int((workloads["ready_least"] == 0).sum())
-    message = f"Every workload keeps a ready pod during the {name}"
+    without, idle = int((ready["ready_least"] == 0).sum()), len(workloads) - len(ready)
+    message = (
+        f"{'Every' if len(ready) else 'No'} workload {'keeps' if len(ready) else 'has'} a ready pod during the {name}"
+    )
     if without:
         has = "has" if without == 1 else "have"
-        message = f"{without:,} of {counted(len(workloads), 'touched workload')} {has} no ready pod during the {name}"
-    subtitle = f"Ready pods of {_first(len(rows), len(workloads), 'workload')} that the operation touches"
+        message = f"{without:,} of {counted(len(ready), 'touched workload')} {has} no ready pod during the {name}"
+    subtitle = f"Ready pods of {_first(len(rows), len(ready), 'workload')} that the operation touches"
+    subtitle += f"; {idle:,} more had none before" if idle else ""
     key = [("stay ready", "green"), ("are back in the end", "orange"), ("are lost", "vermilion")]
     return draw_rows(ax, message, subtitle, rows, key, "pods")

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from matplotlib.colors import LinearSegmentedColormap, LogNorm, to_rgb
 
-from simkit.analysis.plots.style import Sheet, fitted, inches
+from simkit.analysis.escalation.table.risky_permission import risky_permission_table
+from simkit.analysis.plots.style import ROOM, Sheet, fitted, inches
 from simkit.analysis.rbac.objects import EVERYWHERE
 from simkit.analysis.rendering import counted
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 CELL, NAME = 0.25, 2.6
-"""Inches of a row, and of the names of namespaces, at most."""
+"""Inches of a row, and of the names of namespaces and columns, at most."""
 SLOPE: Final = 50
 
 
@@ -36,9 +37,12 @@ def access_heat_map(matrix: pd.DataFrame, *, top: int = 14, columns: int = 20, a
     shown = _fullest(matrix, top, columns)
     names = ["whole cluster" if name == EVERYWHERE else fitted(str(name), NAME) for name in shown.index]
     left = max(map(inches, names), default=0) + 0.12
-    head = max(map(inches, map(str, shown.columns)), default=0) * math.sin(math.radians(SLOPE)) + 0.1
+    heads = [fitted(str(name), NAME) for name in shown.columns]
+    head = max(map(inches, heads), default=0) * math.sin(math.radians(SLOPE)) + 0.1
+    shown = shown.iloc[:, : int((ROOM - left - head * 0.8) / (inches(f"{shown.to_numpy().max(initial=0):,}") + 0.06))]
     held = f"the fullest {len(shown)} of {matrix.any(axis=1).sum()} rows and {shown.shape[1]} of {matrix.any().sum()}"
-    subtitle = f"Users, groups and service accounts that hold a permission, in {held} columns"
+    what = "have access to a resource" if matrix.columns.name == "resource" else "hold a permission"
+    subtitle = f"Users, groups and service accounts that {what}, in {held} columns"
     sheet = Sheet(ax, _message(matrix), subtitle, body=CELL * len(shown) + head, left=left)
     sheet.in_inches()
     width, top_row = min((sheet.width - head * 0.8) / max(shown.shape[1], 1), 0.6), sheet.height - head
@@ -54,7 +58,7 @@ def access_heat_map(matrix: pd.DataFrame, *, top: int = 14, columns: int = 20, a
             sheet.text(x + width / 2, y + CELL / 2, f"{number:,}", ha="center", color="#1F2328" if light else "white")
     for row, name in enumerate(names):
         sheet.text(-0.1, top_row - (row + 0.5) * CELL, name, ha="right")
-    for column, text in enumerate(map(str, shown.columns)):
+    for column, text in enumerate(heads[: shown.shape[1]]):
         turned: dict[str, Any] = {"rotation": SLOPE, "rotation_mode": "anchor", "ha": "left", "va": "bottom"}
         sheet.text((column + 0.65) * width, top_row + 0.04, text, **turned)
     return sheet.axes
@@ -67,9 +71,14 @@ def _message(matrix: pd.DataFrame) -> str:
     everywhere = EVERYWHERE in matrix.index and matrix.loc[EVERYWHERE].any()
     wide = EVERYWHERE if everywhere else str(matrix.max(axis=1).idxmax())
     held: Any = matrix.loc[wide]
-    most, permission = int(held.max()), held.idxmax()
+    most, first = int(held.max()), str(held.idxmax())
+    equal = int((held == most).sum())
     place = "in the whole cluster" if wide == EVERYWHERE else f"in {wide}"
-    return f"{counted(most, 'subject')} {'holds' if most == 1 else 'hold'} {permission} {place}"
+    if matrix.columns.name == "resource":
+        can = f"can use {first if equal == 1 else f'each of {equal:,} kinds of resources'}"
+    else:
+        can = next((one.title for one in risky_permission_table().permissions if one.id == first), f"hold {first}")
+    return f"{counted(most, 'subject')} {can[:1].lower()}{can[1:]} {place}"
 
 
 def _fullest(matrix: pd.DataFrame, top: int, columns: int) -> pd.DataFrame:

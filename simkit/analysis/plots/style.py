@@ -226,7 +226,7 @@ class Row(NamedTuple):
 def draw_rows(
     ax: Axes | None, message: str, subtitle: str, rows: Sequence[Row], key: Sequence[tuple[str, str]], unit: str
 ) -> Axes:
-    """Rows from the top; ``key`` has the words and the colour of each part.
+    """Rows from the top; ``key`` has the words and the colour of each part, of which those that are drawn are told.
 
     Names stand beside the bars where all are short, and otherwise above them in two lines at most. Heights are in
     inches.
@@ -238,7 +238,8 @@ def draw_rows(
     heights = [PITCH * spread + (len(lines) * leading(TEXT) if above else 0) for lines in names]
     body = max(sum(heights), PITCH)
     bars = [body - end + (0.145 if above else PITCH * spread / 2) for end in accumulate(heights)]
-    sheet = Sheet(ax, message, subtitle, body=body, left=0 if above else beside, below=AXIS, key=key)
+    told = [look for part, look in enumerate(key) if any(row.parts[part] for row in rows)]
+    sheet = Sheet(ax, message, subtitle, body=body, left=0 if above else beside, below=AXIS, key=told)
     ends = [0.0] * len(rows)
     for part, (_, tone) in enumerate(key):
         look: dict[str, Any] = {"height": BAR * spread, "color": sheet.colour(tone), "linewidth": 0}
