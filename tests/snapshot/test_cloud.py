@@ -7,6 +7,7 @@ import json
 import random
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -120,7 +121,7 @@ def test_foreign_files_are_refused_or_reported() -> None:
     with pytest.raises(simkit.SimkitError, match="simkit dump --cloud PROVIDER"):
         caveats([NODE])
     read = with_cloud(load([NODE], captured=["*"]), [*OUTPUTS, NODE, {"Role": {}}])
-    assert ["not an output" in one.what for one in read.problems] == [True, False]
+    assert ["belongs into the dump" in one.what for one in read.problems] == [True, False]
     gke = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "labels": {"cloud.google.com/gke-x": "a"}}}
     with pytest.raises(simkit.SimkitError, match="cluster on GKE"):
         with_cloud(load([gke], captured=["*"]), OUTPUTS)
@@ -528,3 +529,58 @@ def test_descriptions_of_a_role_that_differ_leave_open_what_only_one_has() -> No
         assert f"which of the descriptions of {name} holds" in caveats_of_gke([*OF_GKE, bound, *described])
     cluster = simkit.load([GKE_NODE], captured=["*"], cloud=[*OF_GKE, bound, *roles, {"name": name, "deleted": True}])
     assert cluster.can("user:zed@pellowick.example", "get", "pods").answer == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("main.tf", 'resource "aws_eks_access_entry" "ops" {\n}\n', "a configuration of Terraform"),
+        ("plan.json", '{"format_version": "1.2", "terraform_version": "1.9.0"}', "a state or plan of Terraform"),
+        ("page.json", "<html>Sign in", "not an output about a managed cluster"),
+        ("empty.json", "", "nothing is in it"),
+        ("names.json", '{"clusters": ["prod"]}', "says nothing about access to the cluster"),
+        ("pod.yaml", "apiVersion: v1\nkind: Pod\n", "an object of Kubernetes, which belongs into the dump"),
+    ],
+)
+def test_a_file_that_is_no_export_is_named(tmp_path: Path, name: str, text: str, told: str) -> None:
+    """One sentence says which file it is, what it is, and what is expected."""
+    (tmp_path / name).write_text(text)
+    with pytest.raises(simkit.SimkitError, match="no output about a managed cluster was found") as raised:
+        simkit.load([NODE], captured=["*"], cloud=tmp_path / name)
+    assert f"{name}: " in str(raised.value)
+    assert told in str(raised.value)
+    assert "simkit dump --cloud PROVIDER" in str(raised.value)
+
+
+def test_one_role_that_cannot_be_read_loses_no_other() -> None:
+    """Each item of a list counts for itself, and policies may be texts, as the API of IAM has them."""
+    account = "arn:aws:iam::111122223333"
+    trust = {"Statement": [{"Effect": "Allow", "Principal": {"Service": "x"}, "Action": "sts:AssumeRole"}]}
+    may = {"Statement": {"Effect": "Allow", "Action": "eks:*", "Resource": "*"}}
+    roles: list[dict[str, Any]] = [
+        {"Arn": "arn:aws:iam::1:role/redacted", "RoleName": "redacted", "AssumeRolePolicyDocument": trust},
+        {"Arn": f"{account}:role/odd", "RoleName": "odd", "AssumeRolePolicyDocument": quote(json.dumps(trust))},
+        {"Arn": f"{account}:role/ops", "RoleName": "ops", "AssumeRolePolicyDocument": json.dumps(trust)},
+    ]
+    inline = [{"Effect": "allow"}, may["Statement"]]
+    for role, statements in zip(roles, ([], inline[:1], inline[1:]), strict=True):
+        role["RolePolicyList"] = [{"PolicyName": "p", "PolicyDocument": quote(json.dumps({"Statement": statements}))}]
+        role["AttachedManagedPolicies"] = []
+    read = with_cloud(load([NODE], captured=["*"]), [*OUTPUTS, {"RoleDetailList": roles, "IsTruncated": True}])
+    assert read.authorization.access is not None
+    assert [name for name, _ in read.authorization.access.changers] == [f"aws:{account}:role/ops"]
+    told = " ".join(one.text for one in read.authorization.caveats)
+    assert f"{account}:role/odd: the Effect of a statement is neither Allow nor Deny" in told
+    assert "arn:aws:iam::1:role/redacted" in told
+    assert "a list has further pages" in told
+
+
+def test_pages_of_the_providers_apis_are_read() -> None:
+    """Lists as REST answers them count as what is in them; what another page has is told."""
+    described = [one for one in OF_GKE if "bindings" not in one.get("policy", {})]
+    placed = [one for one in OF_GKE if "bindings" in one.get("policy", {})]
+    clusters = [one for one in described if "currentMasterVersion" in one]
+    others = [one for one in described if one not in clusters]
+    nothing: list[Any] = [{}, {"nodePools": [{"name": "a"}]}, {"kind": "storage#policy", "bindings": []}]
+    assert caveats_of_gke([{"clusters": clusters}, *placed, *others, *nothing]) == caveats_of_gke(OF_GKE)
+    assert "a list has further pages" in caveats_of_gke([*OF_GKE, {"roles": [], "nextPageToken": "more"}])

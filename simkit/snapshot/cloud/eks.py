@@ -55,7 +55,13 @@ _DIGITS: Final = 12
 MOST_TEMPLATES: Final = 2
 """The templates of a user name; more make no sense, and could make comparing names slow."""
 _POLICY: Final = re.compile(r"arn:aws[\w-]*:eks::aws:cluster-access-policy/([\w-]+)", re.ASCII)
-_UNUSED: Final = ("accessPolicies", "AttachedPolicies", "PolicyNames", "RoleName", "Policy", "PolicyVersion")
+_MORE: Final = frozenset(("nextToken", "NextToken", "IsTruncated", "Marker"))
+"""What tells that a list has further pages."""
+_UNUSED: Final = (
+    *("accessPolicies", "clusters", "nodegroup", "nodegroups", "addon", "addons", "fargateProfile", "update"),
+    *("fargateProfileNames", "User", "Users", "Group", "Groups", "InstanceProfiles", "AccountAliases"),
+    *("AttachedPolicies", "PolicyNames", "RoleName", "Policy", "PolicyVersion", "DefaultVersionId", "Statement"),
+)
 """What outputs of other commands of EKS and IAM hold, which say nothing about access to the cluster by itself."""
 
 COMMANDS: Final = f"""\
@@ -109,8 +115,6 @@ class EksExport:
     """The clusters that outputs are about."""
     listed: dict[str, None] | None = None
     """The principals with an access entry; None if no list was read."""
-    cut: list[str] = field(default_factory=list)
-    """The lists of which further pages are missing, in words."""
     entries: dict[str, AccessEntry] = field(default_factory=dict)
     policies: dict[str, tuple[AccessPolicy, ...]] = field(default_factory=dict)
     associations: set[str] = field(default_factory=set)
@@ -132,6 +136,9 @@ class EksExport:
         readers = [read for name, read in _READ.items() if name in output]
         for read in readers:
             read(self, output)
+        if output and output.keys() <= _MORE:
+            self.broken.append("a list has further pages")
+            return True
         return bool(readers)
 
     def says_nothing(self, output: Mapping[str, Any]) -> bool:
@@ -145,7 +152,6 @@ class EksExport:
     def missing(self, mode: str) -> Iterator[str]:
         """What is not in the export, although the answers about access to the cluster depend on it."""
         yield from self.broken
-        yield from self.cut
         if mode == "CONFIG_MAP":
             return
         if self.listed is None:
@@ -157,6 +163,8 @@ class EksExport:
                 yield f"the access policies of aws:{principal} are not listed"
             if self.listed is not None and principal not in self.listed:
                 yield f"the access entry of aws:{principal} is described but not listed"
+        for association in sorted(self.associations - self.pod_roles.keys()):
+            yield f"the Pod Identity association {association} is not described"
 
 
 def _cluster(export: EksExport, output: Mapping[str, Any]) -> None:
@@ -174,7 +182,7 @@ def _cluster(export: EksExport, output: Mapping[str, Any]) -> None:
 
 def _listed(export: EksExport, output: Mapping[str, Any]) -> None:
     if output.get("nextToken"):
-        export.cut.append("the list of access entries has further pages")
+        export.broken.append("the list of access entries has further pages")
     principals = [_principal(each) for each in texts(output, "accessEntries")]
     export.listed = {**(export.listed or {}), **dict.fromkeys(principals)}
 
@@ -204,7 +212,7 @@ def _policies(export: EksExport, output: Mapping[str, Any]) -> None:
     if "clusterName" in output:
         export.names[text(output, "clusterName")] = None
     if output.get("nextToken"):
-        export.cut.append(f"the list of access policies of aws:{principal} has further pages")
+        export.broken.append(f"the list of access policies of aws:{principal} has further pages")
     found = tuple(_policy(each) for each in mappings(output, "associatedAccessPolicies"))
     export.policies[principal] = tuple(dict.fromkeys((*export.policies.get(principal, ()), *found)))
 
@@ -220,8 +228,8 @@ def _policy(entry: Mapping[str, Any]) -> AccessPolicy:
     return AccessPolicy(match.group(1), namespaces)
 
 
-def _associations(export: EksExport, output: Mapping[str, Any]) -> None:
-    export.associations |= {text(each, "associationId") for each in mappings(output, "associations")}
+def _listed_association(export: EksExport, output: Mapping[str, Any]) -> None:
+    export.associations.add(text(output, "associationId"))
 
 
 def _association(export: EksExport, output: Mapping[str, Any]) -> None:
@@ -234,15 +242,6 @@ def _role(export: EksExport, output: Mapping[str, Any]) -> None:
     _trust(export, mapping(output, "Role"))
 
 
-def _roles(export: EksExport, output: Mapping[str, Any]) -> None:
-    if output.get("IsTruncated") is True or output.get("NextToken"):
-        export.cut.append("the list of roles has further pages")
-    for name in ("Roles", "RoleDetailList"):
-        for role in mappings(output, name, optional=True):
-            _trust(export, role)
-    export.permissions.take(output)
-
-
 def _trust(export: EksExport, role: Mapping[str, Any]) -> None:
     arn = _principal(text(role, "Arn"))
     export.trusts[_identity(arn)] = arn, trust_of(role)
@@ -253,13 +252,14 @@ _READ: Final[Mapping[str, Callable[[EksExport, Mapping[str, Any]], None]]] = {
     "accessEntries": _listed,
     "accessEntry": _entry,
     "associatedAccessPolicies": _policies,
-    "associations": _associations,
+    "associationId": _listed_association,
     "association": _association,
     "Role": _role,
-    "Roles": _roles,
-    "RoleDetailList": _roles,
+    "AttachedManagedPolicies": lambda export, output: export.permissions.take_holder(output),
+    "PolicyVersionList": lambda export, output: export.permissions.take_policy(output),
+    "AssumeRolePolicyDocument": _trust,
 }
-"""The readers of outputs, by the field that each of them has."""
+"""The readers of outputs and of items of lists, by the field that each of them has."""
 
 
 def _principal(arn: str) -> str:

@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from simkit.snapshot.cloud.eks_trust import allows, combined, fits, has_variable, texts_of
-from simkit.snapshot.cloud.output import Unexpected, mapping, mappings, text
+from simkit.snapshot.cloud.eks_trust import allows, combined, fits, has_variable, statements_of, texts_of
+from simkit.snapshot.cloud.output import mappings, text
 
 _CREATE: Final = "eks:createaccessentry"
 _ASSOCIATE: Final = "eks:associateaccesspolicy"
@@ -43,17 +43,18 @@ class Policies:
     groups: dict[str, _Holder] = field(default_factory=dict)
     managed: dict[str, tuple[Mapping[str, Any], ...]] = field(default_factory=dict)
 
-    def take(self, output: Mapping[str, Any]) -> None:
-        """Read an output. Raises Unexpected."""
-        for name in ("RoleDetailList", "UserDetailList"):
-            for one in mappings(output, name, optional=True):
-                self.holders[text(one, "Arn")] = _holder(one)
-        for one in mappings(output, "GroupDetailList", optional=True):
-            self.groups[text(one, "GroupName")] = _holder(one)
-        for one in mappings(output, "Policies", optional=True):
-            for version in mappings(one, "PolicyVersionList", optional=True):
-                if version.get("IsDefaultVersion") is True:
-                    self.managed[text(one, "Arn")] = statements_of(mapping(version, "Document"))
+    def take_holder(self, value: Mapping[str, Any]) -> None:
+        """Read the details of a role, a user or a group. Raises Unexpected."""
+        if "GroupName" in value:
+            self.groups[text(value, "GroupName")] = _holder(value)
+        else:
+            self.holders[text(value, "Arn")] = _holder(value)
+
+    def take_policy(self, value: Mapping[str, Any]) -> None:
+        """Read a managed policy with its versions. Raises Unexpected."""
+        for version in mappings(value, "PolicyVersionList"):
+            if version.get("IsDefaultVersion") is True:
+                self.managed[text(value, "Arn")] = statements_of(version, "Document")
 
     def changers(self, cluster_arn: str, with_entry: Iterable[str]) -> Iterator[tuple[str, bool]]:
         """The principals that may make themselves administrators, each with whether that is certain.
@@ -81,20 +82,9 @@ class Policies:
         return combined([*answers, *(_UNREAD if None in groups or None in policies else ())])
 
 
-def statements_of(document: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
-    """The statements of a policy. Raises Unexpected."""
-    found = document.get("Statement")
-    listed = [found] if isinstance(found, Mapping) else found
-    if not isinstance(listed, list) or not all(isinstance(one, Mapping) for one in listed):
-        raise Unexpected("Statement of a policy is no list of objects")
-    for one in listed:
-        allows(one)
-    return tuple(listed)
-
-
 def _holder(value: Mapping[str, Any]) -> _Holder:
     inline = (one for name in _INLINE for one in mappings(value, name, optional=True))
-    statements = tuple(found for one in inline for found in statements_of(mapping(one, "PolicyDocument")))
+    statements = tuple(found for one in inline for found in statements_of(one, "PolicyDocument"))
     managed = tuple(text(one, "PolicyArn") for one in mappings(value, "AttachedManagedPolicies", optional=True))
     groups = value.get("GroupList")
     return _Holder(statements, managed, texts_of(groups), "PermissionsBoundary" in value)

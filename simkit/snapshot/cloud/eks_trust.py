@@ -15,17 +15,20 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, Final, NamedTuple
+from urllib.parse import unquote
+
+import orjson
 
 from simkit.meta.identity import service_account_user
-from simkit.snapshot.cloud.output import Unexpected, mapping
+from simkit.snapshot.cloud.output import Unexpected
 
 AUDIENCE: Final = "sts.amazonaws.com"
 POD_IDENTITY: Final = "pods.eks.amazonaws.com"
 _WEB_IDENTITY: Final = "sts:assumerolewithwebidentity"
 _ASSUME: Final = "sts:assumerole"
 _AUDIENCE_CLAIM: Final = ":aud"
-_EXACT: Final = ("stringequals", "foranyvalue:stringequals", "arnequals")
-_LIKE: Final = ("stringlike", "foranyvalue:stringlike", "arnlike")
+_OPERATOR: Final = re.compile(r"(?:for(?:any|all)values?:)?(string|arn)(not)?(equals|like)(ignorecase)?(?:ifexists)?")
+"""The operators on texts. A claim is one text that every token has: how many are asked for, and if any, is the same."""
 
 
 class Statement(NamedTuple):
@@ -41,11 +44,24 @@ class Statement(NamedTuple):
 
 def trust_of(role: Mapping[str, Any]) -> tuple[Statement, ...]:
     """The statements of the trust policy of a role as ``aws iam get-role`` has it. Raises Unexpected."""
-    statements = mapping(role, "AssumeRolePolicyDocument").get("Statement")
+    return tuple(map(_statement, statements_of(role, "AssumeRolePolicyDocument")))
+
+
+def statements_of(holder: Mapping[str, Any], name: str) -> tuple[Mapping[str, Any], ...]:
+    """The statements of the policy in a field: an object, or its text as the API of IAM has it. Raises Unexpected."""
+    policy = holder.get(name)
+    if isinstance(policy, str):
+        try:
+            policy = orjson.loads(unquote(policy) if policy.startswith("%") else policy)
+        except orjson.JSONDecodeError:
+            raise Unexpected(f"{name} is no policy") from None
+    statements = policy.get("Statement") if isinstance(policy, Mapping) else None
     listed = [statements] if isinstance(statements, Mapping) else statements
     if not isinstance(listed, list) or not all(isinstance(one, Mapping) for one in listed):
-        raise Unexpected("Statement of AssumeRolePolicyDocument is no list of objects")
-    return tuple(map(_statement, listed))
+        raise Unexpected(f"Statement of {name} is no list of objects")
+    for one in listed:
+        allows(one)
+    return tuple(listed)
 
 
 def _statement(value: Mapping[str, Any]) -> Statement:
@@ -86,7 +102,7 @@ def trusts_account(trust: Sequence[Statement], issuer: str, namespace: str, name
     """Whether a role lets a service account of the cluster assume it by its token; None if that is not known."""
     host = issuer.removeprefix("https://").rstrip("/")
     if not host:
-        return None
+        return None if any(one.allows and (not one.plain or _by_token(one)) for one in trust) else False
     claims = {
         f"{host}:sub".lower(): service_account_user(namespace, name),
         f"{host}{_AUDIENCE_CLAIM}".lower(): AUDIENCE,
@@ -114,23 +130,42 @@ def trusts_pod_identity(trust: Sequence[Statement]) -> bool | None:
 
 def wide_trust(trust: Sequence[Statement], issuer: str) -> Iterator[str]:
     """Whom a role trusts beyond single principals, in words: everybody, or service accounts of a pattern."""
-    host = issuer.removeprefix("https://").rstrip("/")
+    host = issuer.removeprefix("https://").rstrip("/").lower()
+    subject, audience = f"{host}:sub", f"{host}{_AUDIENCE_CLAIM}"
     for one in trust:
         if not one.allows or not one.plain:
             continue
-        if "*" in one.principals.get("AWS", ()) and not one.conditions:
-            yield "everybody who has an AWS account"
-        if host and _is_federated(one, host):
-            wanted = [names for _, key, names in one.conditions if key == f"{host}:sub".lower()]
-            if not wanted:
-                yield "every service account of the cluster"
-            for pattern in (text for names in wanted for text in names if re.search(r"[*?]", text)):
-                yield f"every service account that fits {pattern!r}"
+        others = dict.fromkeys(key for _, key, _ in one.conditions if key not in (subject, audience))
+        limits = f" if conditions on {', '.join(others)} hold" if others else ""
+        if "*" in one.principals.get("AWS", ()):
+            yield f"everybody who has an AWS account{limits}"
+        if _is_federated(one, host):
+            asked = [wanted for _, key, wanted in one.conditions if key == audience]
+            if asked and not any(fits(pattern, AUDIENCE) for wanted in asked for pattern in wanted):
+                limits = f" with a token for {' or '.join(asked[0])}{limits}"
+            wide = [_wide(*condition) for condition in one.conditions if condition[1] == subject]
+            if all(wide):
+                whom = " and ".join(dict.fromkeys(wide))
+                yield f"every service account {whom or 'of the cluster'}{limits}"
+
+
+def _wide(operator: str, _: str, wanted: Sequence[str]) -> str:
+    """The service accounts that a condition on their names leaves, in words; empty if these are single ones."""
+    found = _OPERATOR.fullmatch(operator)
+    if found is None or found[2]:
+        return f"by the condition {operator}"
+    patterns = [repr(text) for text in wanted if found[3] == "like" and re.search(r"[*?]", text)]
+    return f"that fits {' or '.join(patterns)}" if patterns else ""
+
+
+def _by_token(statement: Statement) -> bool:
+    """True if a statement may name the tokens of some cluster."""
+    return "Federated" in statement.principals or "*" in statement.principals.get("AWS", ())
 
 
 def _is_federated(statement: Statement, host: str) -> bool:
     return bool(host) and any(
-        one.endswith(f":oidc-provider/{host}") for one in statement.principals.get("Federated", ())
+        one.lower().endswith(f":oidc-provider/{host.lower()}") for one in statement.principals.get("Federated", ())
     )
 
 
@@ -164,10 +199,14 @@ def _holds(statement: Statement, action: str, named: bool, claims: Mapping[str, 
 def _condition(
     operator: str, claim: str | None, wanted: Sequence[str], of_audience: bool, *, allows: bool
 ) -> bool | None:
-    if claim is None or operator not in (*_EXACT, *_LIKE):
+    found = _OPERATOR.fullmatch(operator)
+    if claim is None or found is None:
         return None
-    holds = any(fits(one, claim) if operator in _LIKE else one == claim for one in wanted)
-    if (not holds and has_variable(wanted)) or (of_audience and holds is not allows):
+    if found[4]:
+        claim, wanted = claim.lower(), [one.lower() for one in wanted]
+    named = any(fits(one, claim) if found[3] == "like" else one == claim for one in wanted)
+    holds = named is not bool(found[2])
+    if (not named and has_variable(wanted)) or (of_audience and holds is not allows):
         return None  # a pod can ask for a token for another audience, too, which the account may know or not
     return holds
 

@@ -20,8 +20,22 @@ from simkit.snapshot.unpacking import DEFAULT_LIMITS, Limits
 COMMANDS: Final = {"eks": eks.COMMANDS, "gke": gke.COMMANDS, "aks": aks.COMMANDS}
 """The shell commands that write the export of a cluster into a folder, by provider."""
 _EXPORTS: Final[tuple[Callable[[], Export], ...]] = (eks.EksExport, gke.GkeExport, aks.AksExport)
-_PAGE: Final = frozenset(("value", "nextLink", "@odata.context"))
-"""The fields of a page of a list."""
+_LISTS: Final = frozenset(
+    (
+        *("value", "clusters", "roles", "policies", "results", "accounts", "projects", "groups", "memberships"),
+        *("Roles", "RoleDetailList", "UserDetailList", "GroupDetailList", "Policies", "associations"),
+    )
+)
+"""The fields of pages of lists, each of whose items counts as an output of its own."""
+_MORE: Final = ("nextLink", "nextPageToken", "nextToken", "NextToken", "IsTruncated")
+"""The fields of pages that others follow."""
+_PAGE: Final = frozenset((*_LISTS, *_MORE, "@odata.context", "Marker", "totalSize"))
+_NAMES: Final = ("Arn", "GroupName", "name", "id", "principalArn")
+"""The fields by which an output that is not as documented is named."""
+_LONGEST: Final = 100
+_OTHER: Final = "not an output about a managed cluster"
+_MOST_TOLD: Final = 3
+"""The files that an error names."""
 _HOW: Final = f"`simkit dump --cloud PROVIDER` ({', '.join(COMMANDS)}) prints the commands whose outputs are read"
 
 
@@ -67,13 +81,17 @@ def read_export(source: Source, report: Report, limits: Limits = DEFAULT_LIMITS)
     exports, lost = [make() for make in _EXPORTS], Report()
     known: dict[str, Export] = {}
     for piece in pieces(source, lost, limits):
+        if piece.file.endswith((".tf", ".tfvars", ".hcl")):
+            lost.add(piece.file, None, "a configuration of Terraform, which says what is wanted, not what is", _HOW)
+            continue
         for document in documents(piece, lost, lambda _: None):
             for output in _outputs(document.value):
                 known |= {export.provider: export for export in _take(exports, output, piece.file, report)}
     for problem in lost:
         report.add(problem.file, problem.line, problem.what, problem.hint, weight=problem.weight)
     if not known:
-        raise SimkitError(f"no output about a managed cluster was found; {_HOW}")
+        told = "; ".join(f"{one.file}: {one.what}" for one in tuple(report)[:_MOST_TOLD])
+        raise SimkitError(f"no output about a managed cluster was found{told and f' ({told})'}; {_HOW}")
     if len(known) > 1:
         raise SimkitError(f"the export mixes outputs of {' and '.join(known)}; give the files of one cluster")
     (export,) = known.values()
@@ -86,24 +104,29 @@ def read_export(source: Source, report: Report, limits: Limits = DEFAULT_LIMITS)
 
 
 def _outputs(value: Any) -> Iterator[Any]:
-    """The outputs in a value: itself, or what is in a list, in the lists in it, and in pages of Azure's REST API."""
+    """The outputs in a value: itself, or what is in a list, in the lists in it, and in pages of lists."""
     left = [value]
     while left:
         one = left.pop()
         if isinstance(one, list):
             left.extend(reversed(one))
-        elif isinstance(one, Mapping) and isinstance(one.get("value"), list) and set(one) <= _PAGE:
-            left.extend(reversed(one["value"]))
-            if one.get("nextLink"):
-                left.append({"nextLink": one["nextLink"]})
+        elif isinstance(one, Mapping) and one.keys() <= _PAGE and any(_is_listed(one, name) for name in one):
+            left.extend(one[name] for name in one if name in _LISTS)
+            left.extend({name: one[name]} for name in _MORE if one.get(name))
         else:
             yield one
+
+
+def _is_listed(value: Mapping[str, Any], name: str) -> bool:
+    """True if a field is a list of outputs, unlike one of names."""
+    items = value[name] if name in _LISTS else None
+    return isinstance(items, list) and not any(isinstance(one, str) for one in items)
 
 
 def _take(exports: list[Export], output: Any, file: str, report: Report) -> list[Export]:
     """The exports of which this is an output; what is no output of a provider is reported."""
     if not isinstance(output, Mapping):
-        report.add(file, None, "not an output about a managed cluster", _HOW)
+        report.add(file, None, _OTHER, _HOW)
         return []
     found = []
     for export in exports:
@@ -111,12 +134,24 @@ def _take(exports: list[Export], output: Any, file: str, report: Report) -> list
             if export.take(output, file):
                 found.append(export)
         except Unexpected as error:
-            told = f"an output about a cluster on {export.provider} that is not as documented: {error}"
-            report.add(file, None, told, _HOW)
-            export.broken.append(f"an output could not be read ({error})")
+            name = next((one for one in map(output.get, _NAMES) if isinstance(one, str) and one.isprintable()), "")
+            why = f"{name[:_LONGEST]}: {error}" if name else str(error)
+            report.add(
+                file, None, f"an output about a cluster on {export.provider} that is not as documented: {why}", _HOW
+            )
+            export.broken.append(f"an output could not be read ({why})")
             found.append(export)
     if not found:
-        unused = any(export.says_nothing(output) for export in exports)
-        what = "says nothing about access to the cluster" if unused else "not an output about a managed cluster"
+        unused = not output or any(export.says_nothing(output) for export in exports)
+        what = "says nothing about access to the cluster" if unused else _other(output)
         report.add(file, None, what, _HOW, weight="note" if unused else "lost")
     return found
+
+
+def _other(output: Mapping[str, Any]) -> str:
+    """What an object is that is no output of a provider."""
+    if "terraform_version" in output:
+        return "a state or plan of Terraform, which is not read: it does not tell all access to the cluster"
+    if "apiVersion" in output and "kind" in output:
+        return "an object of Kubernetes, which belongs into the dump"
+    return _OTHER

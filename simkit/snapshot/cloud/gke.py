@@ -71,6 +71,9 @@ _POOL: Final = re.compile(
 _POD: Final = re.compile(r"serviceAccount:([\w.:-]+\.svc\.id\.goog)\[([\w-]+)/([\w.-]+)\]", re.ASCII)
 _ROLE: Final = re.compile(r"(?:(?:projects|organizations)/[\w.:-]+/)?roles/[\w.]+", re.ASCII)
 
+_UNUSED: Final = frozenset(("projectNumber", "oauth2ClientId", "nodePools", "validMasterVersions"))
+"""What outputs of other commands hold, which say nothing about access to the cluster."""
+
 COMMANDS: Final = f"""\
 : "${{PROJECT:?set PROJECT to the project of the GKE cluster}}"
 : "${{LOCATION:?set LOCATION to the region or zone of the GKE cluster}}"
@@ -145,8 +148,12 @@ class GkeExport:
 
     def take(self, output: Mapping[str, Any], file: str) -> bool:
         """Read one output; False if it is none of GKE or IAM."""
-        if "currentMasterVersion" in output or "nodePools" in output:
+        if "currentMasterVersion" in output or ("nodePools" in output and "name" in output):
             self._take_cluster(output)
+        elif output.keys() == {"nextPageToken"}:
+            self.broken.append("a list has further pages")
+        elif self.says_nothing(output):
+            return False
         elif isinstance(output.get("policy"), Mapping) and ("type" in output or "resource" in output):
             self._take_placed(output)
         elif is_deny_policy(output):
@@ -170,8 +177,9 @@ class GkeExport:
         return True
 
     def says_nothing(self, output: Mapping[str, Any]) -> bool:
-        """True for descriptions of projects and service accounts."""
-        return "projectNumber" in output or "oauth2ClientId" in output
+        """True for descriptions of projects, service accounts and node pools, and for policies of buckets."""
+        kind = str(output.get("kind"))
+        return kind.startswith("storage#") or not _UNUSED.isdisjoint(output)
 
     def _take_cluster(self, output: Mapping[str, Any]) -> None:
         self.names[optional_text(output, "selfLink") or text(output, "name")] = None

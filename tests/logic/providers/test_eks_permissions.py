@@ -53,7 +53,11 @@ def details(*statements: Any, managed: tuple[str, ...] = (), groups: tuple[str, 
 def found(output: Any, with_entry: tuple[str, ...] = (), cluster: str = CLUSTER) -> bool | None:
     """Whether ann may make herself an administrator; None if that is not known."""
     policies = Policies()
-    policies.take(output)
+    for name in ("UserDetailList", "GroupDetailList", "RoleDetailList"):
+        for one in output[name]:
+            policies.take_holder(one)
+    for one in output["Policies"]:
+        policies.take_policy(one)
     answers = dict(policies.changers(cluster, with_entry))
     return answers.get(f"{ACCOUNT}:user/ann", False) or (None if answers else False)
 

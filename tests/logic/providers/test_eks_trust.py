@@ -9,7 +9,7 @@ import pytest
 
 import simkit
 from simkit.cli import main
-from simkit.snapshot.cloud.eks_trust import trust_of, trusts_account, trusts_pod_identity
+from simkit.snapshot.cloud.eks_trust import trust_of, trusts_account, trusts_pod_identity, wide_trust
 from tests.logic.providers.test_access_entries import ROLE, _irsa, export
 
 HOST = "oidc.eks.eu-west-1.amazonaws.com/id/0123456789ABCDEF"
@@ -58,7 +58,13 @@ def role(*statements: Any, **fields: Any) -> dict[str, Any]:
         ([], False),
         ([statement(Condition={**only(sub=POD), "StringNotEquals": {"aws:PrincipalTag/a": "b"}})], None),
         ([statement(Condition=only(sub=POD)), statement(Effect="Deny", Condition={"Bool": {"aws:x": "true"}})], None),
-        ([statement(Condition=only("StringEqualsIfExists", sub=POD))], None),
+        ([statement(Condition=only("StringEqualsIfExists", sub=POD))], True),
+        ([statement(Condition=only("ForAnyValue:StringLike", sub="system:serviceaccount:ci:*"))], True),
+        ([statement(Condition=only("ForAllValues:StringLike", sub="system:serviceaccount:x:*"))], False),
+        ([statement(Condition=only("StringNotEquals", sub=POD))], False),
+        ([statement(Condition=only("StringNotLike", sub="system:serviceaccount:x:*"))], True),
+        ([statement(Condition=only("StringEqualsIgnoreCase", sub=POD.upper()))], True),
+        ([statement(Condition=only("StringMatches", sub=POD))], None),
         ([{**statement(), "NotPrincipal": {"AWS": "x"}}], None),
     ],
 )
@@ -66,7 +72,7 @@ def test_who_a_trust_policy_names(statements: list[Any], trusted: bool | None) -
     """Conditions on the claims of the token decide; others leave it open, also in what denies."""
     trust = trust_of(role(*statements)["Role"])
     assert trusts_account(trust, ISSUER, "ci", "deploy") is trusted
-    assert trusts_account(trust, "", "ci", "deploy") is None
+    assert trusts_account(trust, "", "ci", "deploy") is not True, "the issuer of the cluster is not known"
 
 
 @pytest.mark.parametrize("part", range(2))
@@ -172,11 +178,33 @@ def test_wide_trust_is_a_finding(capsys: pytest.CaptureFixture[str]) -> None:
         "can be assumed by everybody who has an AWS account",
         "can be assumed by every service account of the cluster",
         "every service account that fits 'system:serviceaccount:ci:*'",
+        "everybody who has an AWS account if conditions on sts:externalid hold",
         "aws:arn:aws:iam::444455556666:role/* can be assumed by every role and user of its account (aws-auth)",
         "000000001234:user/*",
     ):
         assert words in told, (words, told)
     assert "an entry of mapAccounts" in " ".join(one.text for one in cluster.snapshot().authorization.caveats)
+
+
+@pytest.mark.parametrize(
+    ("condition", "told"),
+    [
+        (
+            only("ForAnyValue:StringLike", sub=["system:serviceaccount:ci:*", POD]),
+            "that fits 'system:serviceaccount:ci:*'",
+        ),
+        (only("StringEquals", sub="system:serviceaccount:ci:*"), ""),
+        ({**only(sub=POD), **only("StringLike", sub="system:serviceaccount:*")}, ""),
+        (only("StringNotEquals", sub=POD), "by the condition stringnotequals"),
+        (only(aud="vault"), "of the cluster with a token for vault"),
+        (only("StringLike", aud="sts.*"), "of the cluster"),
+        (only("ArnEquals", x="1"), f"of the cluster if conditions on {HOST.lower()}:x hold"),
+    ],
+)
+def test_wide_trust_heeds_all_conditions(condition: dict[str, Any], told: str) -> None:
+    """A condition that leaves single service accounts is not wide, and others are named beside the trust."""
+    trust = trust_of(role(statement(Condition=condition))["Role"])
+    assert list(wide_trust(trust, ISSUER)) == ([f"every service account {told}"] if told else [])
 
 
 def test_an_account_that_is_mapped_has_the_names_of_its_principals() -> None:
