@@ -17,7 +17,7 @@ from simkit.meta.visible_text import html_text
 from simkit.meta.whole_file import write_whole
 from simkit.meta.wrong_names import absent, with_explained_calls
 from simkit.present.escaping import csv_cell
-from simkit.present.readable_table import cell, is_missing
+from simkit.present.readable_table import cell, html_page, is_missing
 from simkit.seams.caveats import Caveat
 from simkit.seams.snapshot import Sandbox
 
@@ -52,9 +52,6 @@ JsonValue = dict[str, "JsonValue"] | list["JsonValue"] | str | int | float | boo
 """A value that JSON can hold."""
 Row = dict[str, JsonValue]
 """A row of a table for JSON: its values by column."""
-
-
-_PAGE: Final = '<!DOCTYPE html>\n<meta charset="utf-8">\n<style>body{font:14px sans-serif}</style>\n'
 
 
 class ResultDict(TypedDict):
@@ -164,7 +161,7 @@ class Result(ABC):
         import pandas as pd
 
         with pd.option_context("display.max_rows", None):
-            write_whole(Path(path), f"{_PAGE}<title>{type(self).__name__}</title>\n{self._page()}\n")
+            write_whole(Path(path), html_page(type(self).__name__, f"{self._page()}\n"))
 
     def _page(self) -> str:
         """What ``to_html`` writes; results that show less in notebooks have their own."""

@@ -14,9 +14,6 @@ from simkit.present.readable_table import head, is_missing, padded
 
 Row = Mapping[Any, Any]
 
-_PAGE: Final = (
-    '<!DOCTYPE html>\n<meta charset="utf-8">\n<title>simkit</title>\n<style>body{font:14px sans-serif}</style>\n'
-)
 _COLORS: Final[Mapping[str, str]] = {
     "critical": "bold red",
     "high": "red",
@@ -76,7 +73,8 @@ def _without_heads(text: str) -> str:
 def html(columns: Sequence[str], rows: Sequence[Row], notes: Sequence[str] = ()) -> str:
     """A page with the table, below some notes."""
     table = readable_table.html_table([head(name) for name in columns], _cells(columns, rows))
-    return f"{_PAGE}{''.join(f'<p><b>{html_text(text)}</b></p>' for text in notes)}{table}"
+    told = "".join(f"<p><b>{html_text(text)}</b></p>" for text in notes)
+    return readable_table.html_page("simkit", told + table)
 
 
 def _cells(columns: Sequence[str], rows: Sequence[Row]) -> Iterator[tuple[Any, ...]]:

@@ -71,6 +71,7 @@ def run(args: argparse.Namespace) -> int:
         raise SimkitError("--show requests needs --audit-log FILE")
     dump = opened(args)
     warn_of_unknown_namespace(dump, args.namespace)
+    from simkit.analysis.access.compare import counted_changes
     from simkit.analysis.rendering import counted
 
     with cluster_of(dump).what_if() as trial:
@@ -85,10 +86,9 @@ def run(args: argparse.Namespace) -> int:
         table = paths if requests is None or show == "paths" else requests
         shown = PATHS if show == "paths" else None
         write_rows(tuple(table.columns), table.to_dict("records"), args.output, shown=shown, empty=f"no {show} change")
-    lost, gained = (int((access["change"] == word).sum()) for word in ("lost", "gained"))
     opened_paths, closed = (int((paths["change"] == word).sum()) for word in ("new", "closed"))
-    told = f"{counted(lost, 'permission')} lost, {gained:,} gained"
-    note(f"{told}; {counted(closed, 'escalation path')} closed, {opened_paths:,} new")
+    lost = "lost" in set(access["change"])
+    note(f"{counted_changes(access['change'])}; {counted(closed, 'escalation path')} closed, {opened_paths:,} new")
     if requests is None:
         return 1 if lost else 0
     note(f"{len(requests)} different requests in the audit log would be denied")

@@ -9,7 +9,7 @@ import ipywidgets as widgets
 import pandas as pd
 import yaml
 
-from simkit.analysis.access.compare import compare
+from simkit.analysis.access.compare import compare, counted_changes
 from simkit.analysis.escalation import compare_paths
 from simkit.analysis.rbac.tables import bindings, table
 from simkit.meta.domain import RBAC_GROUP
@@ -200,7 +200,7 @@ class WhatIfPanel(PanelBox):
     >>> shown = WhatIfPanel(simkit.Cluster(seed=1))
     >>> shown.changes.take_away("ClusterRoleBinding system:basic-user")
     >>> shown.wait()
-    >>> shown.by_subject.rows[["change", "subject"]].values.tolist()
+    >>> shown.effect.rows[["change", "subject"]].drop_duplicates().values.tolist()
     [['lost', 'group:system:authenticated']]
     """
 
@@ -211,16 +211,14 @@ class WhatIfPanel(PanelBox):
         self.work = Background()
         self.bindings = Pages(page=page, empty="There is no binding.", label="bindings")
         self.changes = ChangeControls(self.trying, self.work, self._changed)
-        self.by_subject = Pages(page=page, empty="No change of access.", label="who gains and loses")
-        self.effect = Pages(page=page, empty="No change of access.", label="permissions gained and lost")
+        self.effect = Pages(page=page, empty="No change of access.", label="who gains and loses")
         self.paths = Pages(page=page, empty="No path opens or closes.", label="escalation paths")
         self.bindings.on_choose(lambda row: setattr(self.changes.binding, "value", _text(row)))
         self.bindings.on_activate(lambda row: self.changes.take_away(_text(row)))
         self.handed_on = widgets.HTML("<i>No change yet.</i>")
         parts = {
             "Bindings": self.bindings,
-            "Who loses what": self.by_subject,
-            "Permissions": self.effect,
+            "Who loses what": self.effect,
             "Escalation paths": self.paths,
             "As commands": self.handed_on,
         }
@@ -259,7 +257,6 @@ class WhatIfPanel(PanelBox):
         self.bindings.show(rows)
         if not self.trying.steps:
             self.sections.chooser.value = "Bindings"
-        self.by_subject.show(_by_subject(effect))
         if self.trying.steps:
             self.sections.chooser.value = "Who loses what"
         self.effect.show(effect)
@@ -267,33 +264,14 @@ class WhatIfPanel(PanelBox):
         commands = html_text(self.trying.as_commands())
         self.handed_on.value = _COMMANDS.format(commands) if self.trying.steps else "<i>No change yet.</i>"
         if self.trying.steps:
-            self.work.tell(told_effect(effect))
-
-
-def told_effect(effect: pd.DataFrame) -> str:
-    """The number of permissions gained and lost."""
-    gained = int((effect["change"] == "gained").sum()) if len(effect) else 0
-    return f"{gained:,} permissions gained, {len(effect) - gained:,} lost"
+            told = zip(effect["change"], effect["permissions"])
+            self.work.tell(counted_changes(change for change, number in told for _ in range(number)))
 
 
 def _text(row: dict[str, Any]) -> str:
     """A binding in the words of ``ChangeStack.without``."""
     where = f"{row['namespace']}/" if row["namespace"] else ""
     return f"{row['binding_kind']} {where}{row['binding']}"
-
-
-def _by_subject(effect: pd.DataFrame) -> pd.DataFrame:
-    """One row per subject and sort of change: how many permissions, where, and some of them."""
-    if not len(effect):
-        return pd.DataFrame()
-    rows = []
-    for (change, subject), part in effect.groupby(["change", "subject"], sort=False):
-        named = dict.fromkeys(
-            f"{verb} {what or url}" for verb, what, url in zip(part["verb"], part["resource"], part["url"])
-        )
-        more = (f"{len(named) - 8} more",) if len(named) > 8 else ()
-        rows.append((change, subject, len(part), tuple(dict.fromkeys(part["scope"])), (*list(named)[:8], *more)))
-    return table(rows, ("change", "subject", "permissions", "scopes", "what"))
 
 
 def what_if_panel(cluster: Cluster, *, page: int = PAGE) -> WhatIfPanel:

@@ -186,6 +186,16 @@ def html_table(
     )
 
 
+def html_page(title: str, body: str) -> str:
+    """A page of its own, on light or dark paper as its reader wants; what is wider than a screen is moved by itself."""
+    return (
+        '<!DOCTYPE html>\n<meta charset="utf-8">\n<meta name="viewport" content="width=device-width">\n'
+        f"<title>{html_text(title)}</title>\n"
+        "<style>:root{color-scheme:light dark}body{font:14px sans-serif}</style>\n"
+        f'<div style="overflow-x:auto" tabindex="0">\n{body}</div>\n'
+    )
+
+
 @cache
 def _table_tools() -> str:
     """The script that gives long tables of a page search, sort and copy."""

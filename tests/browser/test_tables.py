@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
+import simkit
 from simkit.analysis import ReadableFrame
+from simkit.present.readable_table import html_page
 from tests.browser.conftest import Lab
 from tests.browser.notebooks import run_cells
 
@@ -59,3 +61,15 @@ def test_a_table_of_a_page_is_searched(page: Page, tmp_path: Path) -> None:
     page.goto(file.as_uri())
     _use(page, page.locator("#a"))
     expect(page.locator("#b").get_by_role("status")).to_have_text("500 rows")
+
+
+def test_a_page_with_a_wide_table_fits_a_telephone(page: Page, tmp_path: Path) -> None:
+    """The table is moved by itself, and the page is dark where its reader's others are."""
+    frame = ReadableFrame(simkit.demo().escalations(goal="cluster-admin").to_frame())
+    file = tmp_path / "table.html"
+    file.write_text(html_page("paths", frame._repr_html_()), encoding="utf-8")
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.emulate_media(color_scheme="dark")
+    page.goto(file.as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert page.evaluate("getComputedStyle(document.body).color") == "rgb(255, 255, 255)"

@@ -27,6 +27,8 @@ def test_the_page_has_it_all(tmp_path: Path) -> None:
                   "Pod probe spec.nodeSelector[node-role.kubernetes.io/master]", "<h2 id=\"proof\">", "data:image/png"):  # fmt: skip
         assert words in text
     assert HOSTILE not in text
+    assert "sk-mark" in text.partition("<nav")[2].partition("</nav>")[0]
+    assert "prefers-color-scheme: dark" in text
     assert "http://" not in text.replace("http://www.w3.org", "")
     assert "API clients were not checked" in text
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
@@ -12,6 +13,7 @@ from simkit.analysis.rbac.objects import EVERYWHERE, display_name, snapshot_of
 from simkit.analysis.rbac.subject import normalize_subject, parse_subject, text_of
 from simkit.analysis.rbac.tables import records, table
 from simkit.analysis.rbac.unknown_names import check_namespace
+from simkit.analysis.rendering import counted
 from simkit.logic.rbac.binding import Grant, Subject
 from simkit.logic.rbac.cover import count_of_pieces, covers, uncovered
 from simkit.logic.rbac.rule import Rule
@@ -39,6 +41,22 @@ CompareEach = Literal["change", "permission"]
 
 GrantsByNamespace = dict[str, tuple[Grant, ...]]
 """The grants of a subject by namespace; the empty namespace is the whole cluster."""
+
+
+def counted_changes(changes: Iterable[str]) -> str:
+    """The number of permissions gained and lost, from the column ``change``.
+
+    Examples
+    --------
+    >>> counted_changes(["lost", "gained", "lost"]), counted_changes(["gained"]), counted_changes([])
+    ('1 permission gained, 2 lost', '1 permission gained', 'no permission gained or lost')
+    """
+    counts = Counter(changes)
+    told = [(counts[word], word) for word in ("gained", "lost") if counts[word]]
+    if not told:
+        return "no permission gained or lost"
+    (number, word), *more = told
+    return ", ".join([f"{counted(number, 'permission')} {word}", *(f"{number:,} {word}" for number, word in more)])
 
 
 @about_access()

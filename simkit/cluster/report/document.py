@@ -261,7 +261,7 @@ def _remedy(remedy: Remedy, dump: Dump, *, full: bool = True) -> dict[str, Any]:
     told["way_back"] = remedy.way_back()
     if not full:
         return told
-    from simkit.analysis.access.compare import COLUMNS
+    from simkit.analysis.access.compare import COLUMNS, counted_changes
     from simkit.analysis.rbac.tables import records
 
     effect = records(remedy.permissions, COLUMNS)
@@ -273,7 +273,8 @@ def _remedy(remedy: Remedy, dump: Dump, *, full: bool = True) -> dict[str, Any]:
         **told,
         "diff": remedy.diff(dump.origins),
         "effect": rows,
-        "effects": len(effect),
+        "effects": counted_changes(str(row["change"]) for row in effect),
+        "more": len(effect) > EFFECTS,
     }
 
 

@@ -15,6 +15,7 @@ _OF_FINDING: Final = (
     *("check", "namespace", "team", "subjects", "binding", "role"),
     *("command", "manifest", "cause", "file", "line"),
 )
+_OF_REMEDY: Final = ("risk", "commands", "way_back", "diff", "effect", "effects", "more")
 _OF_PRIMITIVE: Final = ("primitive", "title", "severity", "mitigation", "references")
 
 
@@ -61,7 +62,9 @@ def _cause(one: Record) -> dict[str, Any]:
     return {
         **{name: one[name] for name in ("kind", "nature", "product", "subjects", "reaches")},
         "goals": [f"{goal}: {number}" for goal, number in one["goals"].items()],
-        **{name: remedy.get(name, "") for name in ("risk", "commands", "way_back", "diff", "effect", "effects")},
+        **{
+            name: remedy.get(name, "") for name in ("risk", "commands", "way_back", "diff", "effect", "effects", "more")
+        },
     }
 
 

@@ -33,7 +33,7 @@ def curve(plan: Mapping[str, Any]) -> str:
     if plan["diminishing_after"]:
         x = _x(plan["diminishing_after"], len(steps))
         parts.append(f'<line x1="{x}" x2="{x}" y1="{TOP}" y2="{HIGH - BOTTOM}" class="fewer"/>')
-        parts.append(f'<text x="{x + 5}" y="{HIGH - BOTTOM - 5}">later steps close less</text>')
+        parts.append(f'<text x="{x + 5}" y="{TOP - 4}">later steps close less</text>')
     parts += [_step(place, numbers, highest, name) for place, name in enumerate(names)]  # above all that could cover it
     return "".join((*parts, "</svg>"))
 

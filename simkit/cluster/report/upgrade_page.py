@@ -48,7 +48,7 @@ def upgrade_page(found: UpgradeReport, *, name: str = "cluster", proof: UpgradeP
             hops=plan.summary().to_dict("records"),
             steps=plan.steps,
             proof=proof.rows if proof is not None else (),
-            picture=_picture(found),
+            pictures=_pictures(found),
             mark=Markup(MARK),  # noqa: S704
             style=Markup(stylesheet() + part("report.css")),  # noqa: S704
         )
@@ -74,12 +74,18 @@ def _groups(rows: list[Break]) -> list[dict[str, Any]]:
     ]
 
 
-def _picture(found: UpgradeReport) -> str:
-    """The versions that are concerned as a picture in base64; empty where no version is."""
+def _pictures(found: UpgradeReport) -> dict[str, str]:
+    """The versions that are concerned as pictures in base64, for light and dark paper; none where no version is."""
+    from simkit.analysis.plots import theme
+
     if not found.versions():
-        return ""
-    stream = io.BytesIO()
-    figure = found.plot().get_figure(root=True)
-    assert figure is not None, "a plot is in a figure"
-    figure.savefig(stream, format="png", dpi=110, bbox_inches="tight")
-    return b64encode(stream.getvalue()).decode()
+        return {}
+    made = {}
+    for dark in (False, True):
+        stream = io.BytesIO()
+        with theme("dark" if dark else "light"):
+            figure = found.plot().get_figure(root=True)
+            assert figure is not None, "a plot is in a figure"
+            figure.savefig(stream, format="png", dpi=110, bbox_inches="tight")
+        made["dark" if dark else "light"] = b64encode(stream.getvalue()).decode()
+    return made

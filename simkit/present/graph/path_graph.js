@@ -10,6 +10,7 @@ const KINDS = {
   groups: "sets of groups", rules: "roles", roles: "sets of roles", secrets: "sets of secrets", set: "choices",
 };
 const COLOURS = { User: "blue", Group: "purple", ServiceAccount: "green", pod: "sky", node: "orange", "node-identity": "orange", everything: "critical", secrets: "yellow" };
+const MEANT = { blue: "user", purple: "group", green: "service account", sky: "pod", orange: "node", yellow: "secrets", grey: "namespace, role, or one of several", critical: "cluster-admin" };
 
 function made(tag, attributes, ...children) {
   const element = document.createElement(tag);
@@ -226,6 +227,7 @@ export function mount(root, data, { proofs = {}, prove = null, folded = false } 
   const fit = made("button", { type: "button" }, "Show all");
   const said = made("p", { class: "sk-said", role: "status" });
   const canvas = made("div", { class: "sk-canvas", role: "img", tabindex: "0" });
+  const key = made("p", { class: "sk-keys" });
   const about = made("div", { class: "sk-about", "aria-live": "polite" });
   const steps = made("div", { class: "sk-ticks" });
   const bindings = made("div", { class: "sk-ticks" });
@@ -235,7 +237,7 @@ export function mount(root, data, { proofs = {}, prove = null, folded = false } 
     made("div", { class: "sk-graph" },
       made("datalist", { id: names }, ...ways.starts.map((start) => made("option", { value: ways.nodes[start].text }))),
       made("div", { class: "sk-controls" }, field("From", from), field("To", goal), field("Fold", fold), field("All steps", all), fit),
-      said, canvas, about,
+      said, canvas, key, about,
       made("details", {}, made("summary", {}, "Undo a binding, and see what closes"), bindings),
       made("details", {}, made("summary", {}, "Steps that an attacker may take"), steps),
       made("details", folded ? {} : { open: "" }, made("summary", {}, "The paths as a table"),
@@ -301,19 +303,19 @@ export function mount(root, data, { proofs = {}, prove = null, folded = false } 
       about.replaceChildren(made("p", {}, "Choose a path in the table, or a node: its best path is shown step by step."));
       return;
     }
-    const key = `${chosen.start.text} -> ${chosen.goal.text}`;
+    const pair = `${chosen.start.text} -> ${chosen.goal.text}`;
     const proof = made("div", { class: "sk-proof" });
-    if (proofs[key]) proof.append(...proofOf(proofs[key]));
+    if (proofs[pair]) proof.append(...proofOf(proofs[pair]));
     else if (prove) {
       const button = made("button", { type: "button" }, "Prove it on a fork");
       button.addEventListener("click", () => {
         button.disabled = true;
         proof.append(made("p", {}, "Executing the path as the attacker..."));
-        prove(ways.starts.indexOf(chosen.start.id), chosen.goal.text).then((found) => { proofs[key] = found; tell(); });
+        prove(ways.starts.indexOf(chosen.start.id), chosen.goal.text).then((found) => { proofs[pair] = found; tell(); });
       });
       proof.append(button);
     }
-    about.replaceChildren(made("p", {}, made("b", {}, key), `: ${plural(chosen.hops, "hop")}`), made("ol", {}, ...chosen.edges.map(stepItem)), proof);
+    about.replaceChildren(made("p", {}, made("b", {}, pair), `: ${plural(chosen.hops, "hop")}`), made("ol", {}, ...chosen.edges.map(stepItem)), proof);
   }
 
   // A recorded proof: its verdict, and each request with who sent it and what was answered or assumed.
@@ -341,10 +343,13 @@ export function mount(root, data, { proofs = {}, prove = null, folded = false } 
       const end = !members.some((id) => ways.leading.has(id));
       graph.addNode(name, { ...places.get(name), label, forceLabel: end, size: end ? 12 : 5 + 2 * Math.log2(members.length), color: ink(COLOURS[node.kind] || "grey") });
     }
-    for (const [key, edges] of drawing.links) {
+    const drawn = new Set([...drawing.groups.values()].map(([id]) => COLOURS[ways.nodes[id].kind] || "grey"));
+    key.replaceChildren(...Object.entries(MEANT).filter(([name]) => drawn.has(name)).map(([name, text]) =>
+      made("span", { class: "sk-key" }, made("span", { style: `background: var(--sk-${name})` }), text)));
+    for (const [name, edges] of drawing.links) {
       const [source, target] = [drawing.home.get(edges[0].source), drawing.home.get(edges[0].target)];
       if (source === target) continue;
-      graph.addDirectedEdgeWithKey(key, source, target, { label: "", size: 1 + Math.log2(edges.length), color: ink("grey"), type: "arrow" });
+      graph.addDirectedEdgeWithKey(name, source, target, { label: "", size: 1 + Math.log2(edges.length), color: ink("grey"), type: "arrow" });
     }
     canvas.setAttribute("aria-label", `The escalation graph: ${plural(graph.order, "node")}, ${plural(graph.size, "step")}. The table below lists its paths.`);
     if (view) view.kill();

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 import yaml
 
-from simkit.analysis.access.compare import COLUMNS, changed_permissions
+from simkit.analysis.access.compare import COLUMNS, changed_permissions, counted_changes
 from simkit.analysis.escalation.cut.aggregation import as_settled
 from simkit.analysis.least_privilege.change import Change
 from simkit.analysis.rbac.objects import NAMESPACES
 from simkit.analysis.rbac.tables import table
-from simkit.analysis.rendering import counted
 from simkit.analysis.result import InLines
 from simkit.language.merge.mergepatch import patch_between
 from simkit.logic.rbac.binding import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES, Subject
@@ -213,5 +212,5 @@ class Remedy(ObjectChanges, InLines):
             yield f"risk: {self.risk}"
         yield from self.commands()
         if self.changes:
-            yield f"{counted(len(self.permissions), 'permission')} lost or gained"
+            yield counted_changes(str(row[0]) for row in self.permissions)
             yield from (f"to undo: {one}" for one in self.way_back())

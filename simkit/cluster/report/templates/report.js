@@ -40,7 +40,7 @@
     const rest = names.slice(most || 12);
     return [...names.slice(0, most || 12).map(chip), rest.length ? fold("and " + rest.length + " more", rest.map(chip)) : ""];
   }
-  const counted = (number, word) => number + " " + word + (number === 1 ? "" : "s");
+  const counted = (number, word, more) => number + " " + (number === 1 ? word : more || word + "s");
 
   const checks = Object.fromEntries(all("#checks tr[data-check]").map(row => {
     const [title, , , why, fix] = [...row.cells].map(cell => cell.textContent);
@@ -80,13 +80,13 @@
         ["Product", one.product],
         ["Subjects", people(one.subjects)],
         ["Paths to", one.goals.join("; ")],
-        ["Blast radius", one.reaches ? counted(one.reaches, "place") + " can be reached" : ""],
+        ["Blast radius", one.reaches ? counted(one.reaches, "identity, object or kind of harm", "identities, objects and kinds of harm") + " can be reached" : ""],
         ["Paths", one.ways.map(way => el("div", {}, link(way.id, way.subjects[0] + (way.subjects.length > 1 ? " and " + (way.subjects.length - 1) + " more" : "") + " to " + way.goals.join(", ")), way.proof ? " (" + way.proof.verdict + ")" : ""))],
         ["Findings", titles.map(title => el("div", {}, title + ": ", one.findings.filter(each => each.title === title).flatMap((each, at) => [link(each.id, String(at + 1)), " "])))],
       ]),
       one.risk ? el("p", {}, el("b", {}, "Risk: "), one.risk + ".") : "",
       lined(one.commands),
-      one.effects ? meta("Effect of the change: " + counted(one.effects, "permission") + " lost or gained" + (one.effects > effect.length ? " (the first " + effect.length + " are shown)" : "") + ".") : "",
+      one.effects ? meta("Effect of the change: " + one.effects + (one.more ? " (the first " + effect.length + " are shown)" : "") + ".") : "",
       effect.length > 8 ? [el("ul", {}, effect.slice(0, 8)), fold("and " + (effect.length - 8) + " more", el("ul", {}, effect.slice(8)))] : effect.length ? el("ul", {}, effect) : "",
       one.diff ? fold("As a diff", lined(one.diff, "sk-diff")) : "",
       one.way_back && one.way_back.length ? fold("How to undo it", lined(one.way_back)) : "",
