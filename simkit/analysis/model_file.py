@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Final, Self, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -29,8 +30,55 @@ def model_of_file(path: str | Path, model: type[M], context: Any = None, *, empt
     try:
         return model.model_validate(empty if value is None else value, context=context)
     except ValidationError as error:
-        problems = "; ".join(f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in error.errors())
-        raise SimkitError(f"{file}: {problems}") from None
+        raise SimkitError(f"{file}: {'; '.join(problems_in_words(error, model))}") from None
+
+
+def problems_in_words(error: ValidationError, model: type[BaseModel]) -> Iterator[str]:
+    """What is wrong with a file of a model, what was expected, and where."""
+    problems = error.errors()
+    for problem in problems:
+        within_it = [one for one in problems if one["loc"][: len(problem["loc"])] == problem["loc"]]
+        if problem["type"] == "too_short" and len(within_it) > 1:
+            continue  # a list of which all entries are wrong
+        *within, last = problem["loc"] or ("",)
+        owner = _model_at(model, within)
+        fields = ", ".join(owner.model_fields) if owner else ""
+        match problem["type"]:
+            case "missing":
+                told = f"{last!r} is missing"
+            case "extra_forbidden":
+                told = f"there is no field {last!r}" + (f"; known fields: {fields}" if fields else "")
+            case "dict_type" | "model_type" if not problem["loc"]:
+                told = f"expected a mapping with {fields}"
+            case kind if kind in _EXPECTED:
+                told = f"{_named(last)} has to be {_EXPECTED[kind]}"
+            case _:
+                told = f"{_named(last)}: {problem['msg'].removeprefix('Value error, ')}".removeprefix(": ")
+        place = ", ".join(map(_named, within))
+        yield f"{place}: {told}" if place else told
+
+
+_EXPECTED: Final[Mapping[str, str]] = {
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "string_type": "a text",
+}
+
+
+def _named(part: int | str) -> str:
+    return f"entry {part + 1}" if isinstance(part, int) else part
+
+
+def _model_at(model: type[BaseModel] | None, place: Iterable[int | str]) -> type[BaseModel] | None:
+    """The model of a part of a file, if it has one."""
+    for part in place:
+        if model is not None and isinstance(part, str):
+            field = model.model_fields.get(part)
+            held = () if field is None else (field.annotation, *get_args(field.annotation))
+            model = next((one for one in held if isinstance(one, type) and issubclass(one, BaseModel)), None)
+    return model
 
 
 class Acceptance(BaseModel):

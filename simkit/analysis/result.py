@@ -15,7 +15,7 @@ from simkit.meta.distribution import install_hint
 from simkit.meta.errors import SimkitError
 from simkit.meta.visible_text import html_text
 from simkit.meta.whole_file import write_whole
-from simkit.meta.wrong_names import absent, with_explained_calls
+from simkit.meta.wrong_names import absent, explains_wrong_calls, with_explained_calls
 from simkit.present.escaping import csv_cell
 from simkit.present.readable_table import cell, html_page, is_missing
 from simkit.seams.caveats import Caveat
@@ -128,11 +128,12 @@ class Result(ABC):
     """The limits of the answer, such as access that is granted outside of the cluster."""
 
     def __init_subclass__(cls, **named: Any) -> None:
-        """Let every form of the answer carry its caveats."""
+        """Let every form of the answer carry its caveats, and every method tell the right arguments."""
         super().__init_subclass__(**named)
         for name, form in _FORMS.items():
             if name in vars(cls) and not getattr(vars(cls)[name], "__isabstractmethod__", False):
                 setattr(cls, name, form(vars(cls)[name]))
+        explains_wrong_calls(cls)
 
     @abstractmethod
     def to_frame(self) -> pd.DataFrame:

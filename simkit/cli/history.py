@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from simkit.analysis.rendering import counted
 from simkit.cli import limits
 from simkit.cli.output import add_output, write_rows
 from simkit.cli.source import add_audit_log, add_namespace, add_source, dump_of, opened, paths_of, read_audit_log
@@ -22,12 +24,13 @@ examples:
   simkit history changes cluster.yaml --audit-log audit.jsonl              # who changed access, and how
   simkit history since user:alice get secrets -n payments --dump cluster.yaml --audit-log audit.jsonl
   simkit history can user:alice get secrets --at 2026-03-03T12:00:00Z --dump cluster.yaml --audit-log audit.jsonl
-  simkit history who-can get secrets --at 2026-03-03 --dump cluster.yaml --earlier february.yaml
+  simkit history who-can get secrets --at 2026-03-03 february.yaml march.yaml    # several dumps
   simkit history changes cluster.yaml --audit-log logs/ --index march/     # reads the log once, for later questions
 
 The log is taken to hold every write between its first and its last event. With the level RequestResponse, objects are
 known after each write; with Metadata, an object that was changed is unknown until a later dump. What is not known is
-said, and never guessed. The moment of a dump is the latest one that its objects tell, unless --dumped-at names it.
+said, and never guessed. Each path is a dump of its own, or a folder of dumps. The moment of a dump is the latest one
+that its objects tell, unless --dumped-at names it. What differs between two dumps is listed by simkit diff.
 
 Exit code: 0 for an answer (can: yes), 1 if there is none (can: no or unknown), 2 for wrong use or unreadable input.
 """
@@ -36,11 +39,11 @@ ACTIONS = ("changes", "since", "can", "who-can")
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
-    parser.add_argument("action", choices=ACTIONS, metavar="ACTION", help=", ".join(ACTIONS))
+    parser.add_argument("action", nargs="?", default="changes", metavar="ACTION", help=", ".join(ACTIONS))
     parser.add_argument("words", nargs="*", metavar="WORD", help="SUBJECT VERB RESOURCE, or VERB RESOURCE")
     parser.add_argument("--at", metavar="TIME", help="the moment, such as 2026-03-03T12:00:00Z")
-    parser.add_argument("--dumped-at", metavar="TIME", help="the moment of the dump")
-    parser.add_argument("--earlier", action="append", default=[], metavar="PATH", help="an earlier or later dump")
+    told = "the moment of the dump; repeated in the order of several dumps"
+    parser.add_argument("--dumped-at", action="append", default=[], metavar="TIME", help=told)
     add_audit_log(parser, "what happened")
     told = "keep what the log tells in this folder, for logs larger than memory (extra history)"
     parser.add_argument("--index", metavar="FOLDER", help=told)
@@ -52,12 +55,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Answer, and return the exit code."""
-    past = _past(args)
+    paths = _paths(args)
+    if args.action == "changes" and args.words:
+        raise SimkitError(f"changes takes no further words: {' '.join(args.words)}; actions: {', '.join(ACTIONS)}")
+    past = _past(paths, args)
     limits.limit(past.caveats)
     if args.action == "changes":
-        if args.words:
-            raise SimkitError(f"changes takes no further words: {' '.join(args.words)}")
-        return _written(past.changes(), args, "no write to a role or a binding is known")
+        compared = f"; compare two dumps with simkit diff {' '.join(paths[:2])}" if len(paths) > 1 else ""
+        nothing = "no write to a role or a binding is known" if past.timeline.covered else "only a log tells of writes"
+        return _written(past.changes(), args, f"{nothing}{compared}")
     asked = {"namespace": args.namespace} if args.namespace else {}
     if args.action == "since":
         subject, verb, resource = _words(args, 3, "SUBJECT VERB RESOURCE")
@@ -71,14 +77,43 @@ def run(args: argparse.Namespace) -> int:
     return _could(past, args, asked)
 
 
-def _past(args: argparse.Namespace) -> AccessHistory:
+def _paths(args: argparse.Namespace) -> list[str]:
+    """The paths of dumps, which may also stand behind the words; without an action, ``changes`` is asked for."""
+    if args.action not in ACTIONS:
+        args.words, args.action = [args.action, *args.words], "changes"
+    first = next((place for place, word in enumerate(args.words) if Path(word).exists()), len(args.words))
+    args.words, found = args.words[:first], args.words[first:]
+    return [path for named in (*found, *paths_of(args)) for path in _series(Path(named), args) or [named]]
+
+
+def _series(folder: Path, args: argparse.Namespace) -> list[str]:
+    """The files of a folder of which each is a dump with all roles and bindings; empty for any other folder."""
+    from simkit.analysis.rbac.objects import RBAC
+    from simkit.snapshot.load import load
+
+    files = sorted(path for path in folder.iterdir() if path.is_file()) if folder.is_dir() else []
+    try:
+        whole = len(files) > 1 and all(
+            set(load(path, captured=args.complete, limits=args.unpack).captured) >= set(RBAC) for path in files
+        )
+    except SimkitError:
+        return []
+    return [str(path) for path in files] if whole else []
+
+
+def _past(paths: Sequence[str], args: argparse.Namespace) -> AccessHistory:
     from simkit.analysis.history.reconstruction import history
 
     log = read_audit_log(args)
-    named = paths_of(args) or args.demo or args.context is not None or args.kubeconfig is not None
-    dump = opened(args) if named or (log is None and args.index is None) else None
-    others = [dump_of([path], args) for path in args.earlier]
-    return history(dump, audit_log=log, dumps=others, at=args.dumped_at, index=args.index)
+    dumps = [dump_of([path], args) for path in paths]
+    if not paths and (args.demo or args.context is not None or args.kubeconfig or (log is None and args.index is None)):
+        dumps = [opened(args)]
+    if args.dumped_at and len(args.dumped_at) != len(dumps):
+        raise SimkitError(
+            f"--dumped-at names {counted(len(args.dumped_at), 'moment')} of {counted(len(dumps), 'dump')}"
+        )
+    named = dict(zip(args.dumped_at, dumps))
+    return history(audit_log=log, dumps=named or dumps, index=args.index)
 
 
 def _words(args: argparse.Namespace, count: int, usage: str) -> list[str]:

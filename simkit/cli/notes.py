@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from simkit.snapshot.report import Problem
 
 _ALIKE: Final = 3
-"""The problems of one kind that are told: in one file, and different in numbers alone."""
+"""The problems of one kind that are told: in one file, and different in numbers or names alone."""
+_VARIES: Final = re.compile(r"[0-9]+|^\S+ \S+(?= is there twice)")
+"""What differs between alike problems: numbers, and the names of objects in several dumps that are read as one."""
 _MOST: Final = 100
 """The kinds of problems that are told."""
 _SWITCHES: Final = {"quiet": False}
@@ -51,7 +53,8 @@ def complain_of(problems: Iterable[Problem]) -> None:
     """Write the problems of reading: the first that are alike, and the first of all; the others are counted."""
     groups: dict[tuple[str, str, str], list[Problem]] = {}
     for problem in problems:
-        groups.setdefault((problem.file, re.sub(r"[0-9]+", "0", problem.what), problem.hint), []).append(problem)
+        kind = re.sub(_VARIES, "0", problem.what)
+        groups.setdefault((problem.file, kind, problem.hint), []).append(problem)
     for alike in islice(groups.values(), _MOST):
         for problem in alike[:_ALIKE]:
             complain(str(problem))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
@@ -12,7 +13,7 @@ from simkit.cluster.analysis_methods import AnalysisMethods
 from simkit.cluster.control_plane import ControlPlane, fresh, loaded
 from simkit.cluster.inspection_methods import InspectionMethods
 from simkit.cluster.options import LATEST, Options
-from simkit.cluster.question import METHODS, explains_wrong_calls
+from simkit.cluster.question import ARGUMENTS, METHODS
 from simkit.cluster.releases import at_release, runtime_config_disabling
 from simkit.cluster.simulation_methods import SimulationMethods
 from simkit.cluster.traffic_methods import EgressMethods, TrafficMethods
@@ -26,7 +27,7 @@ from simkit.meta.names import GroupResource
 from simkit.meta.objects import Draft
 from simkit.meta.python_gc import collection_paused
 from simkit.meta.visible_text import html_text
-from simkit.meta.wrong_names import absent
+from simkit.meta.wrong_names import absent, explains_wrong_calls
 from simkit.seams.snapshot import Snapshot
 from simkit.snapshot.unpacking import DEFAULT_LIMITS, Limits
 
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from simkit.snapshot.sources import Source
 
 
-@explains_wrong_calls
+@partial(explains_wrong_calls, hints=ARGUMENTS)
 class Cluster(AnalysisMethods, EgressMethods, InspectionMethods, SimulationMethods, TrafficMethods):
     """An API server in memory, with the analyses at hand.
 
@@ -341,7 +342,7 @@ class Cluster(AnalysisMethods, EgressMethods, InspectionMethods, SimulationMetho
         return server
 
 
-@explains_wrong_calls
+@partial(explains_wrong_calls, hints=ARGUMENTS)
 class Trial(TrialMethods, Cluster):
     """A fork for a what-if question: a cluster that knows the cluster from which it was made.
 
@@ -377,6 +378,8 @@ def _options(release: str | None, seed: int | None, options: Options | None) -> 
     """The options for the arguments of a cluster."""
     if isinstance(release, Options):
         raise SimkitError("the first argument is a release; give options by name: Cluster(options=...)")
+    if not isinstance(release, str | None):
+        raise SimkitError(f"a release is a text: Cluster('{release}')")
     if release is not None and Path(release).suffix in (".json", ".yaml", ".yml", ".gz"):
         raise SimkitError(f"a cluster begins with a release; to read a dump, write simkit.load({str(release)!r})")
     if options is None:

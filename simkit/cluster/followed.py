@@ -16,6 +16,7 @@ from simkit.cluster.control_plane import ControlPlane
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, name_of, namespace_of
 from simkit.meta.warning import warn_user
+from simkit.meta.wrong_names import with_explained_calls
 from simkit.seams import Compacted
 from simkit.seams.snapshot import Snapshot
 from simkit.snapshot.live import LiveCluster
@@ -71,6 +72,7 @@ class FollowedCluster:
                 yield from self._follower.take([ObjectChange(change.entry.object, change.type == "DELETED")], now)
 
 
+@with_explained_calls
 def follow(
     context: str = "",
     *,

@@ -13,12 +13,14 @@ from simkit.meta.domain import DEFAULT_NAMESPACE
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource
 from simkit.meta.python_gc import collection_paused
+from simkit.meta.wrong_names import with_explained_calls
 from simkit.schema.releases import RELEASES, nearest_release
 from simkit.snapshot.live import LiveCluster
 from simkit.snapshot.sources import Source
 from simkit.snapshot.unpacking import DEFAULT_LIMITS, Limits
 
 
+@with_explained_calls
 def load(
     source: Source,
     *,
@@ -105,6 +107,7 @@ def load(
         return Cluster.of(dump, Options(release=dump.release, seed=seed))
 
 
+@with_explained_calls
 def demo(*, release: str = "1.30", seed: int | None = None) -> Cluster:
     """The demo cluster that comes with simkit: 900 objects of an invented company, with the mistakes of real ones.
 
@@ -128,6 +131,7 @@ def demo(*, release: str = "1.30", seed: int | None = None) -> Cluster:
     return load(datasets.path(datasets.DEMO), release=release, seed=seed, authorization_mode=["RBAC"])
 
 
+@with_explained_calls
 def fetch(
     context: str = "",
     *,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from simkit.analysis.model_file import problems_in_words
 from simkit.client.resources import NODES, PODS
 from simkit.cluster.extensions import performing
 from simkit.language.yaml.complaints import BrokenText
@@ -117,13 +118,7 @@ def node_config(**given: Any) -> NodeConfig:
     try:
         return NodeConfig(**given)
     except ValidationError as error:
-        raise SimkitError(_first_error(error, "the nodes")) from error
-
-
-def _first_error(error: ValidationError, whole: str) -> str:
-    first = error.errors()[0]
-    where = ".".join(map(str, first["loc"]))
-    return f"{where or whole}: {first['msg'].removeprefix('Value error, ')}"
+        raise SimkitError(next(problems_in_words(error, NodeConfig))) from error
 
 
 def read_config(path: str | Path) -> SimulationConfig:
@@ -136,7 +131,7 @@ def read_config(path: str | Path) -> SimulationConfig:
     except (OSError, UnicodeDecodeError, BrokenText) as error:
         raise SimkitError(f"{path} cannot be read: {error}") from error
     except ValidationError as error:
-        raise SimkitError(f"{path}: {_first_error(error, 'the file')}") from error
+        raise SimkitError(f"{path}: {next(problems_in_words(error, SimulationConfig))}") from error
 
 
 def simulation_of(made: ControlPlane, *, events: bool = True) -> Simulation:

@@ -16,6 +16,7 @@ from simkit.meta.clock import Clock, SystemClock
 from simkit.meta.distribution import install_hint
 from simkit.meta.errors import SimkitError
 from simkit.meta.objects import Object
+from simkit.meta.wrong_names import explains_wrong_calls
 from simkit.seams import Authenticator, Authorizer, Plugin
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 LATEST = "1.30"
 
 
+@explains_wrong_calls
 @dataclass(frozen=True, slots=True)
 class Options:
     """Settings of one server. Names follow kube-apiserver's flags."""

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping
 from importlib import import_module
 from types import MethodType
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, Self
 
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity
@@ -193,22 +193,6 @@ ARGUMENTS: Final[Mapping[str, str]] = {
     "delete": "change the fork: with cluster.what_if() as trial, then trial.delete(...)",
 }
 """Arguments of methods of a cluster."""
-
-Class = TypeVar("Class", bound=type)
-
-
-def explains_wrong_calls(cls: Class) -> Class:
-    """The class, whose public methods tell the right arguments where they are called with wrong ones."""
-    for name in dir(cls):
-        if not name.startswith("_") and _is_method(cls, name):
-            setattr(cls, name, with_explained_calls(getattr(cls, name), ARGUMENTS))
-    return cls
-
-
-def _is_method(cls: type, name: str) -> bool:
-    """True for a method that is written out; questions explain wrong calls themselves."""
-    found = next(vars(base)[name] for base in cls.__mro__ if name in vars(base))
-    return isinstance(found, Callable) and not isinstance(found, type | staticmethod | classmethod)  # type: ignore[arg-type]
 
 
 class AnalysedCluster(ABC):

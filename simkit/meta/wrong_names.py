@@ -6,11 +6,18 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
-from typing import Any, TypeVar
+from types import FunctionType, MappingProxyType
+from typing import Any, Final, TypeVar
 
 from simkit.meta.errors import SimkitError
 
+Class = TypeVar("Class", bound=type)
 Function = TypeVar("Function", bound=Callable[..., Any])
+_MANY: Final = 16
+"""The arguments of a function that an error lists."""
+_EXPLAINED: Final = "explains_wrong_calls"
+"""The attribute of functions that do."""
+_NO_HINTS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class WrongArguments(SimkitError, TypeError):
@@ -43,7 +50,7 @@ def absent(owner: str, name: str, known: Iterable[str], hints: Mapping[str, str]
     return AttributeError(f"{owner} has no attribute {name!r}{hint}")
 
 
-def with_explained_calls(function: Function, hints: Mapping[str, str]) -> Function:
+def with_explained_calls(function: Function, hints: Mapping[str, str] = _NO_HINTS, name: str = "") -> Function:
     """The function, whose errors for wrong arguments tell the right ones.
 
     Parameters
@@ -52,20 +59,35 @@ def with_explained_calls(function: Function, hints: Mapping[str, str]) -> Functi
         A function with a fixed signature.
     hints
         Arguments that people guess, and what to write instead.
+    name
+        The name in errors; empty: that of the function.
     """
-    signature = inspect.signature(function)
 
     @functools.wraps(function)
     def explained(*args: Any, **named: Any) -> Any:
         try:
             return function(*args, **named)
         except TypeError:
-            told = _fault(function.__name__, signature, args, named, hints)
+            told = _fault(name or function.__name__, inspect.signature(function), args, named, hints)
             if not told:
                 raise
         raise WrongArguments(told)
 
+    setattr(explained, _EXPLAINED, True)
     return explained  # type: ignore[return-value]
+
+
+def explains_wrong_calls(cls: Class, hints: Mapping[str, str] = _NO_HINTS) -> Class:
+    """The class, whose constructor and public methods tell the right arguments where they are called with wrong ones.
+
+    Methods of its bases are among them; properties, class methods and static methods are not.
+    """
+    for name in dir(cls):
+        if not name.startswith("_") or (name == "__init__" and name in vars(cls)):
+            method = next(vars(base)[name] for base in cls.__mro__ if name in vars(base))
+            if isinstance(method, FunctionType) and not hasattr(method, _EXPLAINED):
+                setattr(cls, name, with_explained_calls(method, hints, cls.__name__ if name == "__init__" else ""))
+    return cls
 
 
 def _fault(
@@ -90,13 +112,14 @@ def _fault(
 
 
 def _listed(own: list[str]) -> str:
-    return f" (it has {', '.join(own)})" if own else " and no others: filter what it returns"
+    more = ", ..." if len(own) > _MANY else ""
+    return f" (it has {', '.join(own[:_MANY])}{more})" if own else " and no others: filter what it returns"
 
 
 def _form(name: str, signature: inspect.Signature) -> str:
     """The form of a right call: what is needed, and what goes by name only."""
     parameters = [one for one in signature.parameters.values() if one.name != "self"]
-    plain = [one.name for one in parameters if one.kind is not one.KEYWORD_ONLY]
+    plain = [one.name for one in parameters if one.kind not in (one.KEYWORD_ONLY, one.VAR_KEYWORD)]
     needed = [f"{one.name}=..." for one in parameters if one.kind is one.KEYWORD_ONLY and one.default is one.empty]
     others = [f"{one.name}=" for one in parameters if one.kind is one.KEYWORD_ONLY and one.default is not one.empty]
     told = f"write {name}({', '.join([*plain, *needed])})"

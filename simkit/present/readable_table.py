@@ -96,6 +96,8 @@ def cell(value: Any) -> str:
         return f"{value:,.0f}" if value.is_integer() else f"{value:.3g}"
     if isinstance(value, datetime) and value.time() == time.min:
         return f"{value:%Y-%m-%d}"
+    if isinstance(value, datetime):
+        return str(value).replace("+00:00", "Z")
     if isinstance(value, Mapping):
         return ", ".join(f"{cell(key)}={cell(held)}" for key, held in value.items())
     if isinstance(value, tuple | list):

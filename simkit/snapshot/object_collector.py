@@ -143,7 +143,13 @@ class ObjectCollector:
         if running and self._index.release not in running:
             what = f"nodes run {', '.join(sorted(running))}, but kinds were read as of {self._index.release}"
             newest = max(running, key=lambda release: [int(part) for part in release.split(".")])
-            self._report.add(_EVERYWHERE, None, what, f"say release='{newest}' if that is known", weight="note")
+            self._report.add(
+                _EVERYWHERE,
+                None,
+                what,
+                f"if it is known, say so: --release {newest} (in Python, release='{newest}')",
+                weight="note",
+            )
 
 
 def _complaint(api_version: Any, kind: Any, meta: Any) -> tuple[str, str] | None:

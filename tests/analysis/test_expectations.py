@@ -67,7 +67,10 @@ def test_access_that_is_missing_is_told_with_its_reason() -> None:
         ("expectations: []", "expectations"),
         ("expectations: [{name: x}]", "exactly one"),
         ("expectations: [{name: x, can: {subject: a, verb: get, resorce: pods}}]", "resorce"),
-        ("expectations: [{name: x, never: {verb: get, allowed: []}}]", "never.allowed: Extra inputs"),
+        (
+            "expectations: [{name: x, never: {verb: get, allowed: []}}]",
+            "expectations, entry 1, never: there is no field 'allowed'; known fields: verb",
+        ),
         ("[", "not YAML"),
     ],
 )

@@ -83,7 +83,7 @@ def test_a_baseline_knows_what_was_there() -> None:
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("suppressions: [{check: missing-role}]", "suppressions.0.reason: Field required"),
+        ("suppressions: [{check: missing-role}]", "suppressions, entry 1: 'reason' is missing"),
         ("suppressions: [{reason: ' ', check: missing-role}]", "reason"),
         ("suppressions: [{reason: because}]", "subject or fingerprint"),
         ("suppressions: [{reason: because, check: unheard-of}]", "there is no check 'unheard-of'"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import networkx
@@ -143,3 +144,19 @@ def test_a_module_answers_too() -> None:
         with pytest.raises(AttributeError, match="; write "):
             getattr(simkit, name)
     assert analysis.compare(simkit.Cluster(seed=1), simkit.Cluster(seed=1)).empty
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda: simkit.demo("x"), r"write demo\(\), and by name release="),  # type: ignore[call-arg]
+        (lambda: simkit.load("a.yaml", "b.yaml"), r"write load\(source\)"),  # type: ignore[call-arg]
+        (lambda: simkit.Options(relase="1.33"), "did you mean release"),  # type: ignore[call-arg]
+        (lambda: simkit.Cluster(1.33), r"Cluster\('1.33'\)"),  # type: ignore[arg-type]
+        (lambda: simkit.demo().audit().filter("high"), r"by name severity="),  # type: ignore[call-arg]
+    ],
+)
+def test_functions_and_results_tell_their_arguments(call: Callable[[], object], told: str) -> None:
+    """As the methods of a cluster do."""
+    with pytest.raises(simkit.SimkitError, match=told):
+        call()

@@ -69,4 +69,19 @@ def test_a_file_that_is_no_log(tmp_path: Path, capsys: pytest.CaptureFixture[str
     """Neither a log nor a dump tells anything: that is an error."""
     (tmp_path / "empty").write_text("")
     assert main(["history", "changes", "--audit-log", str(tmp_path / "empty")]) == 2
-    assert "give a dump" in capsys.readouterr().err
+    assert "a history needs a dump" in capsys.readouterr().err
+
+
+def test_a_series_of_dumps(files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Paths and the files of a folder are dumps of different moments; without a log, the answer names simkit diff."""
+    paths = [tmp_path / name for name in ("february.json", "march.json")]
+    for path in paths:
+        path.write_bytes(Path(files[0]).read_bytes())
+    moments = ("--dumped-at", "2026-02-03T00:00:00.1Z", "--dumped-at", "2026-03-03T00:00:00Z")
+    for words in (map(str, paths), [str(tmp_path)]):
+        assert main(["history", "since", "user:ann", "get", "pods", *words, *moments]) == 0
+        rows = capsys.readouterr().out.splitlines()
+        assert rows[1].split() == ["2026-02-03", "00:00:00.100000Z", "2026-02-03", "00:00:00.100000Z", "no"]
+        assert rows[2].split()[-1] == "unknown"
+    assert main(["history", *map(str, paths), *moments]) == 1
+    assert f"simkit diff {paths[0]} {paths[1]}" in capsys.readouterr().err

@@ -26,7 +26,7 @@ from simkit.cli import main
         ("bindings --demo --plot x.png", "unrecognized arguments: --plot; see simkit bindings --help"),
         ("who-can read secrets --demo", "reading is get (one object), list (all) and watch"),
         ("who-can get,list secrets --demo", "several verbs; ask about one at a time"),
-        ("who-can get secrets/db --demo", "give its name apart"),
+        ("who-can get secrets/db --demo", "give the name of an object apart: get secrets db"),
     ],
 )
 def test_a_wrong_guess_is_answered_with_the_right_word(

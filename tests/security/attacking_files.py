@@ -108,7 +108,7 @@ READERS: Final[dict[str, tuple[str, ...]]] = {
     "an earlier report": ("audit", "EMPTY", "--since", "FILE"),
     "accepted rows": ("upgrade", "EMPTY", "--to", "1.33", "--suppress", "FILE"),
     "manifests of an upgrade": ("upgrade", "--to", "1.33", "--manifests", "FILE"),
-    "another dump": ("history", "changes", "--dump", "EMPTY", "--dumped-at", "2026-03-03", "--earlier", "FILE"),
+    "another dump": ("history", "changes", "EMPTY", "FILE", "--dumped-at", "2026-03-03", "--dumped-at", "2026-04-03"),
     "an earlier dump": ("escalations", "EMPTY", "--before", "FILE"),
     "manifests to apply": ("plan", "EMPTY", "--complete", "*", "-f", "FILE", "--expect", "FILE"),
     "expectations of many clusters": ("fleet", "check", "--suite", "FILE", "EMPTY", "--scheduler", "threads"),

@@ -127,9 +127,10 @@ def resolve_permission(
         raise SimkitError(f"name is one name, not {name!r}; ask for each of several")
     if resource.startswith("/") and not url and api_group is None:
         resource, url = "", resource
+    if not resource and not url and _is_resource(catalogue_of(snapshot), verb.partition("/")[0]):
+        raise SimkitError(f"{verb!r} is a resource; name the verb before it, as in get {verb}")
     if bool(resource) == bool(url):
-        what = "a resource such as 'pods', or a path, url='/metrics'"
-        raise SimkitError(f"say what {verb!r} is asked for, in one way: {what}")
+        raise SimkitError(f"say what {verb!r} is asked for, in one way: a resource such as pods, or a path as /metrics")
     if url:
         return Permission(verb, url=url)
     word, _, behind = resource.partition("/")
@@ -142,6 +143,13 @@ def resolve_permission(
         _check_subresource(snapshot, found, behind)
     found = replace(found, verb=verb, subresource=subresource or behind, name=name)
     return _checked(found, resource) if subresource and behind and subresource != behind else found
+
+
+def _is_resource(catalogue: Catalogue, word: str) -> bool:
+    try:
+        return bool(catalogue.lookup(word))
+    except UnknownResource:
+        return False
 
 
 def refuse_version(group: str) -> None:
@@ -160,8 +168,10 @@ def _check_subresource(snapshot: Snapshot, found: Permission, name: str) -> None
     rules = (rule for grant in index_of(snapshot).all_grants() for rule in grant.rules)
     if any(each.endswith(f"/{name}") for rule in rules for each in rule.resources):
         return
-    apart = f"give its name apart, as name={name!r}"
-    raise SimkitError(f"{found.resource} have no subresource {name!r}; for an object of this name {apart}")
+    near = difflib.get_close_matches(name, known.subresources, n=1)
+    meant = f"; did you mean {found.resource}/{near[0]}?" if near else ""
+    apart = f"give the name of an object apart: {found.verb} {found.resource} {name} (in Python, name={name!r})"
+    raise SimkitError(f"{found.resource} have no subresource {name!r}{meant or f'; {apart}'}")
 
 
 def _checked(found: Permission, resource: str) -> Permission:

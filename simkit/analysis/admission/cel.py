@@ -21,6 +21,7 @@ from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupVersion, GroupVersionKind
 from simkit.meta.objects import Object
 from simkit.meta.visible_text import html_text
+from simkit.meta.wrong_names import with_explained_calls
 from simkit.schema.behaviour import default_behaviour
 from simkit.schema.custom.structural import row_of
 from simkit.schema.definitions import Definitions, definitions
@@ -97,6 +98,7 @@ class CelResult:
         return f"<code>{html_text(self._shown())}</code> <small>{html_text(self.type)}, cost {self.cost}</small>"
 
 
+@with_explained_calls
 def cel(
     expression: str,
     *,

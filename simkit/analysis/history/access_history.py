@@ -403,7 +403,7 @@ def seconds_since_epoch(time: Time) -> float:
 
 
 def _date(seconds: float) -> pd.Timestamp:
-    return pd.Timestamp(seconds, unit="s", tz="UTC")
+    return pd.Timestamp(round(seconds * 1e6) * 1000, tz="UTC")  # events tell microseconds
 
 
 def _caveats(timeline: Timeline) -> tuple[Caveat, ...]:

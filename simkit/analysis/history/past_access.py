@@ -74,7 +74,7 @@ class Moment:
         """The limits of answers about the moment."""
         told = []
         if not self.covered:
-            told.append(Caveat("not-covered", "The log does not cover this moment, so other changes are possible."))
+            told.append(Caveat("not-covered", "No dump and no audit log covers this moment, so it is unknown."))
         if self.unknown:
             count = f"{len(self.unknown):,} roles and bindings are" if len(self.unknown) > 1 else "1 object is"
             told.append(Caveat("unknown-objects", f"{count} not known at this moment."))

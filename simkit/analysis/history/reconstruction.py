@@ -14,6 +14,7 @@ from simkit.analysis.history.recorded import ListedEvents, LogIndex, RecordedEve
 from simkit.analysis.history.timeline import DumpedMoment, latest_moment
 from simkit.meta.distribution import install_hint
 from simkit.meta.errors import SimkitError
+from simkit.meta.wrong_names import with_explained_calls
 from simkit.seams.authorization import Authorization
 from simkit.snapshot.dump import Dump
 from simkit.snapshot.load import load
@@ -23,6 +24,7 @@ _LARGE: Final = 500_000_000
 """Bytes of an audit log above which a warning names the index."""
 
 
+@with_explained_calls
 def history(
     dump: Source | Dump | None = None,
     *,
@@ -79,7 +81,7 @@ def history(
     found = [(time, _dump(one, release)) for time, one in pairs]
     events = _recorded(audit_log, index)
     if not found and (events is None or events.span is None):
-        raise SimkitError("give a dump, several dumps or an audit log: history('cluster.yaml', audit_log='audit.log')")
+        raise SimkitError("a history needs a dump, several dumps or an audit log with events")
     served = release or next((one.server_release or one.release for _, one in found), "1.30")
     span = None if events is None else events.span
     span = span if covers is None else (seconds_since_epoch(covers[0]), seconds_since_epoch(covers[1]))
@@ -108,7 +110,9 @@ def _dump(source: Any, release: str | None) -> Dump:
 def _moment_of_dump(time: Time | None, dump: Dump) -> float:
     moment = latest_moment(dump.objects) if time is None else seconds_since_epoch(time)
     if moment is None:
-        raise SimkitError("a dump tells no moment at which it was made; name it: at='2026-03-03T12:00:00Z'")
+        raise SimkitError(
+            "a dump tells no moment at which it was made; name it: --dumped-at 2026-03-03T12:00:00Z (in Python, at=...)"
+        )
     return moment
 
 

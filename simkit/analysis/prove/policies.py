@@ -210,7 +210,9 @@ def _named(snapshot: Snapshot, policies: Iterable[PolicySource], resource: str) 
             yield stored
             continue
         if not resource:
-            raise SimkitError(f"{source!r} is an expression; say whose objects it is about: resource='pods'")
+            raise SimkitError(
+                f"{source!r} is an expression; say what it is about: --resource pods (in Python, resource='pods')"
+            )
 
         known = catalogue_of(snapshot).lookup(resource)
         yield policy_of_expressions(f"expression-{number}", [source], known.group_resource)
@@ -223,5 +225,7 @@ def _resource(resource: str, policies: Sequence[CheckedPolicy]) -> str:
     named = (each for policy in policies for each in policy.resources)
     found = next((each for each in named if each.group != "*" and not {"*", "/"} & set(each.resource)), None)
     if found is None:
-        raise SimkitError("no policy names a resource; say whose objects it is about: resource='pods'")
+        raise SimkitError(
+            "no policy names a resource; say whose objects it is about: --resource pods (in Python, resource='pods')"
+        )
     return f"{found.resource}.{found.group}" if found.group else found.resource

@@ -406,7 +406,10 @@ def removal_report(
     if release is None and len(elements) == 1 and is_release(elements[0]):
         release, elements = elements[0], ()
     if bool(elements) == bool(release):
-        raise SimkitError("give either API versions to disable or a release to upgrade to")
+        raise SimkitError(
+            "name what is removed, in one way: API versions such as policy/v1beta1, or a release, --to 1.33 "
+            "(in Python, release='1.33')"
+        )
     now = cluster.snapshot().release
     span = ReleaseSpan.of(now, release) if release else ReleaseSpan(now, now, elements)
     found = report_of(Items(tuple(stored_items(cluster.snapshot(), cluster.dump))), span, audit_log=audit_log)

@@ -15,7 +15,7 @@ try:
 except ImportError:  # PyYAML was built without libyaml: the same, slower
     from yaml import SafeLoader as _Loader  # type: ignore[assignment]
 
-from simkit.language.yaml.complaints import BrokenText, Repeat
+from simkit.language.yaml.complaints import BrokenText, Repeat, in_words
 from simkit.language.yaml.scalars import LIST, MAKERS, MAP, MERGE, STR, NoValue, go_tag, plain_tag
 from simkit.meta.deadline import check_deadline
 from simkit.meta.go_json import ROOM_OF_BODIES
@@ -110,8 +110,7 @@ def _decoded(
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = first_line + (mark.line if mark else 0)
-        what = " ".join(filter(None, (error.context, error.problem)))
-        raise BrokenText(line, what, _told(error)) from None
+        raise BrokenText(line, in_words(str(error.problem)) + _begun(error, first_line), _told(error)) from None
     except yaml.YAMLError as error:
         line = first_line + text.count("\n", 0, max(0, getattr(error, "position", 0)))
         reason = getattr(error, "reason", "") or "unreadable characters"
@@ -123,6 +122,12 @@ def _decoded(
 
 class _Unplaced(yaml.MarkedYAMLError):
     """An error whose place Go does not tell."""
+
+
+def _begun(error: yaml.MarkedYAMLError, first_line: int) -> str:
+    """The line in which what is broken begins, where it is another than that of the problem."""
+    begun, broken = error.context_mark, error.problem_mark
+    return f" (it begins in line {first_line + begun.line})" if begun and broken and begun.line != broken.line else ""
 
 
 def _told(error: yaml.MarkedYAMLError) -> str:

@@ -49,9 +49,9 @@ def test_a_table_of_a_package_joins_the_table() -> None:
         ({"primitives": [{**ROW, "id": "A1"}]}, "walls: A1 is taken"),
         ({"primitives": [ROW], "groups": {"rbac": "example.com"}}, "walls: groups.rbac is taken"),
         ({"primitives": [{**ROW, "class": "node"}]}, "walls: Z1: class 'node' is not one of escalation"),
-        ({"primitives": [{**ROW, "colour": "red"}]}, "walls: primitives.0.colour: Extra inputs are not permitted"),
+        ({"primitives": [{**ROW, "colour": "red"}]}, "walls: primitives, entry 1: there is no field 'colour'"),
         ({"primitives": [{**ROW, "severity": "bad"}]}, "walls: there is no severity 'bad'; use one of"),
-        ({}, "walls: primitives: Field required"),
+        ({}, "walls: 'primitives' is missing"),
     ],
 )
 def test_a_wrong_table_is_refused(fields: dict[str, Any], complaint: str) -> None:

@@ -367,9 +367,9 @@ def test_wrong_questions() -> None:
     past = history([role("r")], at=START)
     with pytest.raises(SimkitError, match="is no moment"):
         past.can("user:ann", "get", "pods", at="yesterday")
-    with pytest.raises(SimkitError, match="name it: at="):
+    with pytest.raises(SimkitError, match="name it: --dumped-at"):
         history([role("r")])
-    with pytest.raises(SimkitError, match="give a dump"):
+    with pytest.raises(SimkitError, match="needs a dump"):
         history()
     assert past.can("user:ann", "get", "pods", at=timestamp(START)).verdict == "unknown"
 

@@ -280,8 +280,8 @@ def check_limit(by: By, max_hops: int | None) -> None:
         raise SimkitError(f"max_hops is {max_hops}; write 0 to allow no step, or leave it out for no limit")
     if max_hops is not None and by == "cost":
         raise SimkitError(
-            "max_hops limits the shortest paths, and by='cost' looks for the cheapest, which may be longer; "
-            "leave one of them out"
+            "max_hops limits the shortest paths, and by cost the cheapest are looked for, which may be longer; leave "
+            "one of them out"
         )
 
 
@@ -363,7 +363,9 @@ def place_of(graph: EscalationGraph, subject: Subject | str) -> AttackState:
             raise SimkitError(f"there is no running pod {name!r} in namespace {namespace!r}; write pod:namespace/name")
         return AttackState(states.POD, name, namespace)
     if isinstance(subject, str) and subject in GOALS and Subject(USER, subject) not in graph.facts.subjects:
-        raise SimkitError(f"{subject!r} is a goal, not a subject; write goal={subject!r}")
+        raise SimkitError(
+            f"{subject!r} is a goal, not a subject; write --goal {subject!r} (in Python, goal={subject!r})"
+        )
     return subject_state(known_subject(graph.snapshot, subject))
 
 

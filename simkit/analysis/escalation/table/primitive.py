@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from simkit.analysis.escalation.table.requirement import Requirement, parse_requirements
 from simkit.analysis.escalation.table.severity import Severities, Severity, worst
+from simkit.analysis.model_file import problems_in_words
 from simkit.meta import datasets
 from simkit.meta.errors import SimkitError
 from simkit.schema.catalogue import Catalogue
@@ -197,9 +198,7 @@ class Table(_Strict):
         try:
             more = Table.model_validate(fields)
         except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(map(str, first["loc"]))
-            raise SimkitError(f"{PACKAGES.group}: {name}: {where}: {first['msg']}") from None
+            raise SimkitError(f"{PACKAGES.group}: {name}: {next(problems_in_words(error, Table))}") from None
         except SimkitError as error:
             raise SimkitError(f"{PACKAGES.group}: {name}: {error}") from None
         for one in more.primitives:
