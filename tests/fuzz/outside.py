@@ -16,7 +16,8 @@ import orjson
 from cryptography.hazmat.primitives.serialization import Encoding
 
 import simkit
-from simkit.engine.authn.jws import BadKeySet, Malformed, parse, read_key_set
+from simkit.engine.authn.jws import Malformed, parse
+from simkit.engine.authn.signing_keys import BadKeySet, read_key_set
 from simkit.engine.authn.x509 import subject
 from simkit.engine.authn.x509_chain import Untrusted, load_authorities, steady_span, verify_client
 from simkit.engine.egress.files import load_kubeconfig

@@ -16,9 +16,10 @@ from jwt.utils import base64url_encode, to_base64url_uint
 
 from simkit.engine.authn.authentication_configuration import parse
 from simkit.engine.authn.claim_mapping import BadExpression, Expression
-from simkit.engine.authn.jws import MOST_KEYS, MOST_TRIED, BadKeySet, Malformed, Parsed, PublishedKey, read_key_set
+from simkit.engine.authn.jws import Malformed, Parsed
 from simkit.engine.authn.jws import parse as parse_token
 from simkit.engine.authn.oidc import WAIT, Provider, tokens_by_flags
+from simkit.engine.authn.signing_keys import MOST_KEYS, MOST_TRIED, BadKeySet, PublishedKey, read_key_set
 from simkit.meta.deadline import Deadline, within
 from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.identity import Identity

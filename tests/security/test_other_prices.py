@@ -19,7 +19,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.engine.authn.claim_mapping import ClaimMapping, ClaimSource, Expression
-from simkit.engine.authn.jws import read_key_set
+from simkit.engine.authn.signing_keys import read_key_set
 from simkit.engine.authn.x509 import ChainVerifier
 from simkit.engine.authn.x509_chain import load_authorities
 from simkit.engine.egress.call import review_status

@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
-from simkit.engine.authn.jws import PrivateKey, Signer
+from simkit.engine.authn.jws import Signer
 from simkit.engine.authn.serviceaccount import Issuer, ServiceAccountTokens
+from simkit.engine.authn.signing_keys import PrivateKey
 from simkit.engine.authn.token_sources import WebhookTokens
 from simkit.engine.pipeline.handler_chain import serve_request
 from simkit.meta.clock import SimulatedClock

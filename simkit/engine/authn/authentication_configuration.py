@@ -23,8 +23,8 @@ from simkit.engine.authn.claim_mapping import (
     Expression,
     UserValidationRule,
 )
-from simkit.engine.authn.jws import ALGORITHMS
 from simkit.engine.authn.oidc import Provider, ProviderTokens, over_https
+from simkit.engine.authn.signing_keys import ALGORITHMS
 from simkit.engine.egress import configfile
 from simkit.engine.egress.files import DynamicFile
 from simkit.meta.clock import Clock

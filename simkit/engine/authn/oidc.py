@@ -26,7 +26,8 @@ from simkit.meta.identity import Identity
 from simkit.meta.message import Credentials
 
 if TYPE_CHECKING:
-    from simkit.engine.authn.jws import Parsed, PublishedKey
+    from simkit.engine.authn.jws import Parsed
+    from simkit.engine.authn.signing_keys import PublishedKey
 
 _DISTRIBUTED: Final = "_claim_names"
 """The claim that names claims outside of the token (OpenID Connect Core 1.0, section 5.6.2)."""
@@ -118,7 +119,7 @@ class Provider:
             fetching.set_result(found)
 
     def _fetch_keys(self) -> None:
-        from simkit.engine.authn.jws import read_key_set
+        from simkit.engine.authn.signing_keys import read_key_set
 
         if not self._jwks_uri:
             self._jwks_uri = self._discovered()
@@ -136,7 +137,7 @@ class Provider:
 
 
 def _verified(keys: Sequence[PublishedKey], token: Parsed, algorithm: str, identifier: str) -> bool:
-    from simkit.engine.authn.jws import fitting
+    from simkit.engine.authn.signing_keys import fitting
 
     return any(key.verifies(algorithm, token.signature, token.signed) for key in fitting(keys, algorithm, identifier))
 

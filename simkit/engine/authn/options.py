@@ -27,7 +27,8 @@ from simkit.meta.errors import SimkitError
 from simkit.seams import Authenticator, Meter, TokenIssuer
 
 if TYPE_CHECKING:
-    from simkit.engine.authn.jws import Signer, VerificationKey
+    from simkit.engine.authn.jws import Signer
+    from simkit.engine.authn.signing_keys import VerificationKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +243,8 @@ def _issuer(settings: AuthenticationOptions, name: str) -> Issuer | None:
         return None
 
     def load() -> Signer:
-        from simkit.engine.authn.jws import Signer, load_private_key
+        from simkit.engine.authn.jws import Signer
+        from simkit.engine.authn.signing_keys import load_private_key
 
         return Signer(load_private_key(read_file(path), str(path)))
 
@@ -256,7 +258,7 @@ def _keys(settings: AuthenticationOptions, issuer: Issuer | None) -> Callable[[]
     """Gives the keys in the key files; by default the public half of the signing key. None where there is no key."""
     if not settings.service_account_key_file:
         return (lambda: [issuer.public]) if issuer else None
-    from simkit.engine.authn.jws import load_verification_keys
+    from simkit.engine.authn.signing_keys import load_verification_keys
 
     keys = [
         key for path in settings.service_account_key_file for key in load_verification_keys(read_file(path), str(path))

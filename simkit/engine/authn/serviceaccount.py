@@ -25,7 +25,8 @@ from simkit.meta.objects import Object, metadata, name_of, namespace_of
 from simkit.seams import Token
 
 if TYPE_CHECKING:
-    from simkit.engine.authn.jws import Signer, VerificationKey
+    from simkit.engine.authn.jws import Signer
+    from simkit.engine.authn.signing_keys import VerificationKey
 
 # Claims of service account tokens, bound and legacy.
 # References: k8s.io/kubernetes/pkg/serviceaccount/claims.go and legacy.go, release 1.30.
@@ -160,15 +161,13 @@ _ACCOUNTS: Final = GroupResource("", "serviceaccounts")
 def generated_key() -> Signer:
     """A signer with a new key. Raises SimkitError where cryptography is not installed."""
     try:
-        from cryptography.hazmat.primitives.asymmetric import ec
+        from simkit.engine.authn.jws import Signer
+        from simkit.engine.authn.signing_keys import new_key
     except ModuleNotFoundError:
         raise SimkitError(
             "signing tokens needs the distribution cryptography, which is not installed; there is none for browsers"
         ) from None
-
-    from simkit.engine.authn.jws import Signer
-
-    return Signer(ec.generate_private_key(ec.SECP256R1()))
+    return Signer(new_key())
 
 
 class Issuer:

@@ -211,7 +211,7 @@ class _Folder:
 
     def _check(self, names: tuple[list[str], list[str]]) -> None:
         """Read the files, make those that do not serve, and record what they hold."""
-        from simkit.engine.authn.jws import load_private_key
+        from simkit.engine.authn.signing_keys import load_private_key
         from simkit.engine.http import keypair
 
         authority = self._read("ca")

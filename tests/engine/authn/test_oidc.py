@@ -9,8 +9,8 @@ import orjson
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from simkit.engine.authn.jws import ALGORITHMS, BadKeySet, read_key_set
 from simkit.engine.authn.oidc import OIDCOptions, Provider, over_https, tokens_by_flags
+from simkit.engine.authn.signing_keys import ALGORITHMS, BadKeySet, read_key_set
 from simkit.engine.egress.policy import Unreachable
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity

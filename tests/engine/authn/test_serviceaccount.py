@@ -16,15 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simkit.engine.authn.bearer import InvalidToken
-from simkit.engine.authn.jws import (
-    Malformed,
-    PrivateKey,
-    Signer,
-    load_private_key,
-    load_verification_keys,
-    parse,
-    verification_key,
-)
+from simkit.engine.authn.jws import Malformed, Signer, parse
 from simkit.engine.authn.serviceaccount import (
     BoundObject,
     Issuer,
@@ -34,6 +26,7 @@ from simkit.engine.authn.serviceaccount import (
     key_set,
     legacy_claims,
 )
+from simkit.engine.authn.signing_keys import PrivateKey, load_private_key, load_verification_keys, verification_key
 from simkit.engine.authn.token_sources import BootstrapTokens, StaticTokens
 from simkit.engine.authn.union import TokenReviewer
 from simkit.engine.http.keypair import make_authority
