@@ -274,8 +274,8 @@ def _caveats_of_access(access: ProviderAccess, provider: str) -> Iterator[Caveat
         yield Caveat("unknown-access-policy", text)
     if access.denials:
         named = _first(dict.fromkeys(one.name for one in access.denials), "; ")
-        told = "Decisions heed them; lists of permissions and escalation paths do not in all cases"
-        yield Caveat("denials", f"Upper bound: {named} take away access. {told}.")
+        told = "lists and paths do not for roles that allow everything, and paths not for single members of a group"
+        yield Caveat("denials", f"Upper bound: access is taken away by {named}. Decisions heed that; {told}.")
     more = f"{_DENIALS.get(access.provider, '')}{' besides those in the export' if access.denials else ''}"
     denials = " and ".join(filter(None, (more, _BOUNDARIES.get(access.provider))))
     if more and (access.rules or access.undecided):

@@ -12,9 +12,13 @@ from urllib.parse import quote
 import pytest
 
 import simkit
+from simkit.logic.providers.access_entries import disassociation
+from simkit.logic.rbac.binding import ACCESS_ENTRIES
 from simkit.meta import datasets
 from simkit.meta.errors import UnknownSubject
+from simkit.meta.names import Key
 from simkit.snapshot.cloud.exports import with_cloud
+from simkit.snapshot.cloud.gke_conditions import decide
 from simkit.snapshot.load import load
 
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "labels": {"eks.amazonaws.com/nodegroup": "a"}}}
@@ -430,7 +434,7 @@ def test_damaged_exports_end_in_answers_or_errors(outputs: Any) -> None:
     ],
 )
 def test_a_condition_on_the_number_of_the_project_is_not_decided(expression: str) -> None:
-    """No output tells the number, so it may be the one that the condition names."""
+    """The name of a cluster may have the number of its project, or the id."""
     binding: dict[str, Any] = {"role": "roles/owner", "members": ["user:zed@pellowick.example"]}
     binding |= {"condition": {"title": "c", "expression": expression}}
     policy = {"id": "pellowick-prod", "type": "project", "policy": {"bindings": [binding]}}
@@ -494,21 +498,90 @@ def test_members_that_are_not_told_leave_denials_to_a_group_open(members: tuple[
     assert told in caveats_of_gke([*OF_GKE, *extra])
 
 
+SERVICE_AGENT = "serviceAccount:service-123456789012@container-engine-robot.iam.gserviceaccount.com"
+OTHER_PROJECT = "the policy of projects/{}, another project than that of the cluster, counts for nothing"
+
+
 @pytest.mark.parametrize(
-    ("project", "answer", "told"),
+    ("project", "learned", "answer", "told"),
     [
-        ("other", "no", "the policy of projects/other, another project than that of the cluster, counts for nothing"),
-        ("999999999999", "unknown", "if projects/999999999999 is the project of the cluster"),
-        ("pellowick-prod", "yes", ""),
+        ("other", "", "no", OTHER_PROJECT.format("other")),
+        ("999999999999", "", "unknown", "if projects/999999999999 is the project of the cluster"),
+        ("999999999999", "agent", "no", OTHER_PROJECT.format("999999999999")),
+        ("123456789012", "agent", "yes", ""),
+        ("123456789012", "projects describe", "yes", ""),
+        ("123456789012", "search-all-iam-policies", "yes", ""),
+        ("pellowick-prod", "", "yes", ""),
     ],
 )
-def test_the_policy_of_another_project_grants_nothing(project: str, answer: str, told: str) -> None:
-    """A number may be that of the project of the cluster, whose description has its name."""
-    binding = {"role": "roles/owner", "members": ["user:zed@pellowick.example"]}
-    outputs = [*OF_GKE, {"id": project, "type": "project", "policy": {"bindings": [binding]}}]
+def test_the_policy_of_another_project_grants_and_denies_nothing(
+    project: str, learned: str, answer: str, told: str
+) -> None:
+    """Outputs may tell the number of the project of the cluster, whose description has its name."""
+    binding = {"role": "roles/owner", "members": ["user:Zed@pellowick.example"]}
+    outputs = (
+        OF_GKE if learned == "agent" else json.loads(json.dumps(OF_GKE).replace(SERVICE_AGENT, "user:x@y.example"))
+    )
+    place = {"resource": "//cloudresourcemanager.googleapis.com/projects/pellowick-prod", "policy": {"bindings": []}}
+    outputs_by_name: dict[str, list[Any]] = {
+        "projects describe": [{"projectId": "pellowick-prod", "projectNumber": "123456789012"}],
+        "search-all-iam-policies": [{**place, "project": "projects/123456789012"}],
+    }
+    outputs = [
+        *outputs,
+        *outputs_by_name.get(learned, []),
+        {"id": project, "type": "project", "policy": {"bindings": [binding]}},
+    ]
     cluster = simkit.load([GKE_NODE], captured=["*"], cloud=outputs)
     assert cluster.can("user:zed@pellowick.example", "get", "secrets").answer == answer
     assert told in caveats_of_gke(outputs)
+    rule = {"deniedPrincipals": ["principalSet://goog/public:all"]}
+    rule |= {"deniedPermissions": ["container.googleapis.com/secrets.get"]}
+    policy = {"name": f"policies/x%2Fprojects%2F{project}/denypolicies/d", "kind": "DenyPolicy"}
+    denied = simkit.load([GKE_NODE], captured=["*"], cloud=[*outputs[:-1], {**policy, "rules": [{"denyRule": rule}]}])
+    of_another = {"yes": "no", "no": "yes"}.get(answer, answer)
+    assert denied.can("user:platform-admin@pellowick.example", "get", "secrets").answer == of_another
+
+
+@pytest.mark.parametrize(
+    ("expression", "answer"),
+    [
+        ("resource.name.startsWith('projects/999999999999/')", "no"),
+        ("resource.name.matches('projects/9[0-9]+/.*')", "no"),
+        ("resource.name.matches('projects/12345678901[0-9]/.*')", "unknown"),
+        ("resource.name.matches('projects/(pellowick|1234).*')", "yes"),
+    ],
+)
+def test_a_condition_on_the_name_is_decided_where_the_number_is_known(expression: str, answer: str) -> None:
+    """It counts where the id and the number of the project lead to the same answer."""
+    binding: dict[str, Any] = {"role": "roles/owner", "members": ["user:zed@pellowick.example"]}
+    binding |= {"condition": {"title": "c", "expression": expression}}
+    policy = {"id": "pellowick-prod", "type": "project", "policy": {"bindings": [binding]}}
+    cluster = simkit.load([GKE_NODE], captured=["*"], cloud=[*OF_GKE, policy])
+    assert cluster.can("user:zed@pellowick.example", "get", "secrets").answer == answer
+
+
+def test_a_pattern_that_fits_numbers_of_one_length_is_not_decided() -> None:
+    """A dot fits a digit: fourteen fit the name of the project, and a number that is long enough."""
+    dots = "." * len("pellowick-prod")
+    expression = f"resource.name.matches('projects/{dots}/.*')"
+    assert decide(expression, "pellowick-prod/locations/eu/clusters/c", 0) is None
+    assert decide(expression, "pellowick-prod/locations/eu/clusters/c", 0, "12345678901234") is True
+
+
+def test_a_member_of_a_group_without_its_type_may_be_a_group() -> None:
+    """What is granted by the group says so, and the command that takes it away leaves that out."""
+    policy = {"bindings": [{"role": "roles/container.viewer", "members": ["group:Devs@pellowick.example"]}]}
+    described = {**OF_GKE[0], "authenticatorGroupsConfig": {"enabled": False}}
+    outputs = [described, *OF_GKE[1:], {"id": "pellowick-prod", "type": "project", "policy": policy}]
+    outputs += [{"name": "groups/d", "groupKey": {"id": "devs@pellowick.example"}}]
+    outputs += [{"name": "groups/d/memberships/1", "preferredMemberKey": {"id": "all@pellowick.example"}}]
+    cluster = simkit.load([GKE_NODE], captured=["*"], cloud=outputs)
+    rows = cluster.who_can("get", "pods").set_index("subject")["binding"]
+    assert "by group:devs@pellowick.example, if all@pellowick.example is a user" in rows["user:all@pellowick.example"]
+    bindings = next(resource for resource, provider in ACCESS_ENTRIES.items() if provider == "GKE")
+    command = disassociation(Key(bindings, "", rows["user:all@pellowick.example"]), "c")
+    assert "--member group:devs@pellowick.example --role" in command
 
 
 def test_descriptions_of_a_role_that_differ_leave_open_what_only_one_has() -> None:

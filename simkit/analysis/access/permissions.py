@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from simkit.analysis.access.constraint_lists import rules_of_lists
@@ -22,7 +22,8 @@ from simkit.analysis.rbac.subject import Members, text_of
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.rbac.unknown_names import check_namespace, known_subject
 from simkit.logic.authorizers.chain import OtherAuthorizer
-from simkit.logic.rbac.binding import GROUP, Grant, Subject
+from simkit.logic.rbac.binding import ACCESS_ENTRIES, GROUP, Grant, Subject
+from simkit.logic.rbac.index import AccessIndex
 from simkit.logic.rbac.rule import ALL, Rule
 from simkit.meta.attributes import RuleList
 from simkit.meta.domain import RBAC_GROUP
@@ -100,12 +101,13 @@ def permissions(
     chain = chain_of(snapshot)
     check_namespace(snapshot, namespace)
     rows: list[tuple[Any, ...]] = []
-    for principal in principals_of(who, members):
+    principals = tuple(principals_of(who, members))
+    for principal in principals:
         via = text_of(principal) if principal.kind == GROUP and principal != who else ""
         if principal == MASTERS_GROUP:
             rows.append((EVERYWHERE, *[(ALL,)] * 3, (), (ALL,), True, via, "", NO_BINDING, "", "", -1))
         for grant in index.grants_of_subject(principal) if chain.has_rbac else ():
-            rows += _rows(grant, via, catalogue)
+            rows += _rows(_left(index, grant, who, principals) if via else grant, via, catalogue)
         rows += rules_of_lists(snapshot, principal, via)
     identity = identity_with_members(who, members)
     for other in chain.others:
@@ -114,6 +116,16 @@ def permissions(
     found = table([row for row in rows if namespace is None or row[0] in places], COLUMNS)
     reason = found.attrs["incomplete"] = chain.incomplete(identity, namespace or "")
     return with_caveats(found, [Caveat("incomplete-rules", f"Incomplete: {reason}.")] if reason else ())
+
+
+def _left(index: AccessIndex, grant: Grant, member: Subject, principals: Iterable[Subject]) -> Grant:
+    """A grant to a group as it is for a member: without what statements of the provider deny the member."""
+    entries = index.entries
+    if entries is None or grant.binding.resource not in ACCESS_ENTRIES:
+        return grant
+    groups = [one.name for one in principals if one.kind == GROUP]
+    role = entries.left(grant.role.name, *member.principal, groups, grant.namespace)
+    return grant._replace(role=grant.role._replace(name=role), rules=entries.rules(role))
 
 
 def _rows_of_other(other: OtherAuthorizer, identity: Identity) -> Iterator[tuple[Any, ...]]:

@@ -80,8 +80,10 @@ def unnamed(snapshot: Snapshot, subject: Subject | str) -> str:
     has_entry = index.entries is not None and (who.name in index.entries or len(index.entries.users(who.name)) > 1)
     if who in named or has_entry or who.name.startswith("system:"):
         return ""
-    near = get_close_matches(text_of(who), map(text_of, named), n=1, cutoff=_SIMILAR)
     told = f"no binding names {text_of(who)}"
+    if index.entries is not None and who.name.startswith("arn:"):
+        return f"{told}; write {PRINCIPAL}{who.name} for a role or user of IAM"
+    near = get_close_matches(text_of(who), map(text_of, named), n=1, cutoff=_SIMILAR)
     return doubt_about(snapshot, who) or (f"{told}; did you mean {near[0]}?" if near else told)
 
 
@@ -122,7 +124,12 @@ def _doubt_of_principal(snapshot: Snapshot, who: Subject) -> str:
     provider = "EKS" if who.name.startswith(PRINCIPAL) else "GKE"
     if entries is None:
         return f"who {text_of(who)} is in the cluster is not known; add the export of {provider} (--cloud, cloud=)"
-    return "" if who.name in entries else f"{provider} maps {text_of(who)} to no user of the cluster"
+    if who.name in entries:
+        return ""
+    short = {one.name.rpartition("/")[2]: one.name for one in entries.access.entries}
+    near = get_close_matches(who.name.rpartition("/")[2], short, n=1)
+    told = f"{provider} maps {text_of(who)} to no user of the cluster"
+    return f"{told}; did you mean {short[near[0]]}?" if near else told
 
 
 def _doubt_of_account(snapshot: Snapshot, who: Subject) -> str:

@@ -12,7 +12,7 @@ Amazon EKS user guide: "Associate access policies with access entries", "Review 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Final
@@ -25,7 +25,7 @@ from simkit.meta.attributes import Attributes
 from simkit.meta.names import GroupResource, Key
 from simkit.present.escaping import shell_command
 from simkit.seams.authorization import CREDENTIALS, PRINCIPAL, AccessEntry, AccessPolicy, Denial, ProviderAccess
-from simkit.snapshot.cloud.output import EVERYTHING, TEMPLATE, matches
+from simkit.snapshot.cloud.output import EVERYTHING, TEMPLATE, matches, without
 
 _NONE: Final = GroupResource("", "")
 """The resource of grants of a provider that makes none outside of the cluster."""
@@ -44,8 +44,9 @@ class AccessEntryBindings:
 
     def __init__(self, access: ProviderAccess) -> None:
         self.access = access
+        self._rules = dict(access.rules)
         self._scoped = [
-            (entry, policy, namespace)
+            (entry, policy, namespace, self.left(policy.name, entry.kind, entry.name, entry.groups, namespace))
             for entry in access.entries
             for policy in entry.policies
             if policy.name in access.rules
@@ -64,6 +65,21 @@ class AccessEntryBindings:
             else:
                 self._by_user.setdefault(entry.user, []).append(entry.name)
         self._names = {entry.name: entry.user for entry in users}
+
+    def left(self, role: str, kind: str, name: str, groups: Iterable[str], namespace: str) -> str:
+        """The role that denials certainly leave to a principal; one that allows everything stays as it is."""
+        names = frozenset(((kind, name), *((GROUP, one) for one in groups)))
+        for one in self.access.denials:
+            if (not one.namespaces or namespace in one.namespaces) and one.holds_for(names, some_member=kind == GROUP):
+                rules, less = self._rules[role], without(self._rules[role], one.rules)
+                if less != rules:
+                    role = f"{role} without what {one.name} denies"
+                    self._rules[role] = less
+        return role
+
+    def rules(self, role: str) -> tuple[Rule, ...]:
+        """The rules of a role."""
+        return tuple(map(Rule.of, self._rules[role]))
 
     @cached_property
     def denials(self) -> tuple[tuple[Denial, RuleSet], ...]:
@@ -131,8 +147,8 @@ class AccessEntryBindings:
 
     def roles(self) -> Iterator[tuple[Key, RuleSet]]:
         """The access policies that are associated with a principal, with their rules."""
-        for name in dict.fromkeys(policy.name for _, policy, _ in self._scoped):
-            yield self._role(name), RuleSet.of(tuple(map(Rule.of, self.access.rules[name])))
+        for name in dict.fromkeys(role for *_, role in self._scoped):
+            yield self._role(name), RuleSet.of(self.rules(name))
 
     def fixed(self) -> Iterator[Binding]:
         """The bindings in the cluster, and in namespaces that are named without wildcards."""
@@ -141,13 +157,13 @@ class AccessEntryBindings:
     def within(self, namespace: str) -> Iterator[Binding]:
         """The bindings in a namespace that matches a wildcard."""
         return (
-            self._binding(entry, policy, namespace)
-            for entry, policy, scope in self._patterns
+            self._binding(entry, policy, namespace, role)
+            for entry, policy, scope, role in self._patterns
             if matches(scope, namespace)
         )
 
     @cached_property
-    def _patterns(self) -> list[tuple[AccessEntry, AccessPolicy, str]]:
+    def _patterns(self) -> list[tuple[AccessEntry, AccessPolicy, str, str]]:
         return [one for one in self._scoped if "*" in one[2]]
 
     def users(self, user: str) -> tuple[str, ...]:
@@ -163,10 +179,10 @@ class AccessEntryBindings:
     def _role(self, name: str) -> Key:
         return Key(self._resources[1], "", name)
 
-    def _binding(self, entry: AccessEntry, policy: AccessPolicy, namespace: str) -> Binding:
+    def _binding(self, entry: AccessEntry, policy: AccessPolicy, namespace: str, role: str) -> Binding:
         place = "".join(f" {words}" for words in (policy.place, policy.undecided) if words)
         key = Key(self._resources[0], namespace, f"{entry.principal} ({policy.name}){place}")
-        return Binding(key, self._role(policy.name), (Subject(entry.kind, entry.name),))
+        return Binding(key, self._role(role), (Subject(entry.kind, entry.name),))
 
 
 def fits(parts: Sequence[str], user: str) -> bool:
@@ -218,7 +234,7 @@ def disassociation(binding: Key, cluster: str = "") -> str:
         words = ("--cluster-name", cluster or "CLUSTER", "--principal-arn", principal, "--policy-arn", policy)
         return shell_command("aws", "eks", "disassociate-access-policy", *words)
     if provider == "GKE":
-        where, _, group = place.partition(" by ")
+        where, _, group = place.partition(",")[0].partition(" by ")
         kind, _, number = where.partition("/")
         resource = _POLICIES_OF.get(kind, ("projects",))
         told: tuple[str, ...] = (number or "PROJECT", "--member", group or principal, "--role", name)

@@ -69,6 +69,9 @@ _POOL: Final = re.compile(
 )
 """Pods as principals: one service account, those of a namespace, those of a cluster, or all of a pool."""
 _POD: Final = re.compile(r"serviceAccount:([\w.:-]+\.svc\.id\.goog)\[([\w-]+)/([\w.-]+)\]", re.ASCII)
+_AGENT: Final = re.compile(r"serviceAccount:service-(\d+)@container-engine-robot\.iam\.gserviceaccount\.com", re.ASCII)
+_AGENT_ROLE: Final = "roles/container.serviceAgent"
+"""The service agent of GKE, whose address has the number of the project, and its role in the project."""
 _ROLE: Final = re.compile(r"(?:(?:projects|organizations)/[\w.:-]+/)?roles/[\w.]+", re.ASCII)
 
 _UNUSED: Final = frozenset(("projectNumber", "oauth2ClientId", "nodePools", "validMasterVersions"))
@@ -81,6 +84,7 @@ COMMANDS: Final = f"""\
 mkdir -p {FOLDER}
 gcloud container clusters describe "$CLUSTER" --project "$PROJECT" --location "$LOCATION" \\
   --format=json > {FOLDER}/cluster.json
+gcloud projects describe "$PROJECT" --format=json > {FOLDER}/project.json
 gcloud beta projects get-ancestors-iam-policy "$PROJECT" --include-deny --format=json > {FOLDER}/policies.json
 for role in $(gcloud projects get-ancestors-iam-policy "$PROJECT" --flatten='policy.bindings[]' \\
     --format='value(policy.bindings.role)' | sort -u); do
@@ -120,6 +124,8 @@ class GkeExport:
     provider: str = "GKE"
     names: dict[str, None] = field(default_factory=dict)
     cluster: Mapping[str, Any] = field(default_factory=dict)
+    numbers: dict[str, str] = field(default_factory=dict)
+    """The number of each project by its id, and the id by the number, where an output tells both."""
     places: dict[str, None] = field(default_factory=dict)
     """The project, folders and organization whose policies were read; empty for one that does not tell its place."""
     grants: list[_Grant] = field(default_factory=list)
@@ -152,6 +158,8 @@ class GkeExport:
             self._take_cluster(output)
         elif output.keys() == {"nextPageToken"}:
             self.broken.append("a list has further pages")
+        elif "projectNumber" in output and "projectId" in output:
+            self._pair(text(output, "projectId"), str(output["projectNumber"]))
         elif self.says_nothing(output):
             return False
         elif isinstance(output.get("policy"), Mapping) and ("type" in output or "resource" in output):
@@ -163,10 +171,10 @@ class GkeExport:
         elif "includedPermissions" in output or _ROLE.fullmatch(str(output.get("name"))):
             self._take_role(output)
         elif "groupKey" in output:
-            self.groups[text(output, "name")] = text(mapping(output, "groupKey"), "id")
+            self.groups[text(output, "name")] = text(mapping(output, "groupKey"), "id").lower()
         elif "preferredMemberKey" in output:
             group, _, _ = text(output, "name").partition("/memberships/")
-            member = text(mapping(output, "preferredMemberKey"), "id")
+            member = text(mapping(output, "preferredMemberKey"), "id").lower()
             self.memberships.setdefault(group, {})[member] = None
             if output.get("type") == "GROUP":
                 self.nested.add(member)
@@ -175,6 +183,10 @@ class GkeExport:
         else:
             return False
         return True
+
+    def _pair(self, one: str, other: str) -> None:
+        if one.isdigit() != other.isdigit():
+            self.numbers |= {one: other, other: one}
 
     def says_nothing(self, output: Mapping[str, Any]) -> bool:
         """True for descriptions of projects, service accounts and node pools, and for policies of buckets."""
@@ -189,6 +201,8 @@ class GkeExport:
         """One of get-ancestors-iam-policy, or one of ``gcloud asset search-all-iam-policies``."""
         resource = optional_text(output, "resource")
         if resource:
+            if "/cloudresourcemanager.googleapis.com/projects/" in resource:
+                self._pair(resource.rpartition("/")[2], optional_text(output, "project").rpartition("/")[2])
             self._take_policy(mapping(output, "policy"), resource.rpartition("/")[2], resource)
             return
         kind, place = text(output, "type"), text(output, "id")
@@ -204,6 +218,8 @@ class GkeExport:
         name = unquote(optional_text(policy, "name")) or f"{len(self.denials)} without a name"
         attached = re.search(r"/((?:projects|folders|organizations)/[^/]+)/denypolicies/", name)
         told, rules = self.denials.get(name), policy.get("rules")
+        if place.startswith("projects/") and attached is not None:
+            self._pair(place.removeprefix("projects/"), attached.group(1).partition("/")[2])
         place = place or (told[0] if told else "") or (attached.group(1) if attached else "")
         listed = rules if isinstance(rules, list) else [None]
         if told and listed != told[1] and told[1] != [None]:
@@ -211,8 +227,8 @@ class GkeExport:
         self.denials[name] = place, listed
 
     def _take_policy(self, policy: Mapping[str, Any], name: str, resource: str = "") -> None:
-        if _is_account(name):
-            self.of_accounts.setdefault(name, []).extend(_grants(f"serviceAccounts/{name}", policy))
+        if _is_account(name.lower()):
+            self.of_accounts.setdefault(name.lower(), []).extend(_grants(f"serviceAccounts/{name}", policy))
         elif resource:
             found = re.search(r"/((?:projects|folders|organizations)/[^/]+)$", resource)
             if found is None:
@@ -223,7 +239,12 @@ class GkeExport:
 
     def _add(self, place: str, policy: Mapping[str, Any]) -> None:
         self.places[place] = None
-        self.grants += _grants(place, policy)
+        grants = list(_grants(place, policy))
+        self.grants += grants
+        agents = {_AGENT.fullmatch(one) for each in grants if each.role == _AGENT_ROLE for one in each.members}
+        numbers = {one.group(1) for one in agents if one is not None}
+        if place.startswith("projects/") and len(numbers) == 1:
+            self._pair(place.removeprefix("projects/"), numbers.pop())
 
     def _take_role(self, output: Mapping[str, Any]) -> None:
         name = text(output, "name")
@@ -246,8 +267,14 @@ class GkeExport:
 
 def _grants(place: str, policy: Mapping[str, Any]) -> Iterator[_Grant]:
     for binding in mappings(policy, "bindings", optional=True):
-        members = tuple(texts(binding, "members", optional=True))
+        members = tuple(map(_lowered, texts(binding, "members", optional=True)))
         yield _Grant(place, text(binding, "role"), members, *condition_of(binding, "condition"))
+
+
+def _lowered(member: str) -> str:
+    """A member of a binding with its address in small letters, which Google does not tell from others."""
+    kind, _, address = member.partition(":")
+    return f"{kind}:{address.lower()}" if kind in ("user", "serviceAccount", "group", "domain") else member
 
 
 def _member(address: str) -> str:
@@ -268,11 +295,15 @@ class _Access:
         link = str(export.cluster.get("selfLink") or "")
         self._link = link.partition("/projects/")[2]
         self._project = self._link.partition("/")[0]
+        self._other_name = export.numbers.get(self._project, "")
+        """The number of the project, or its id where the link has the number; empty if it is not known."""
         self._pool = str(at(export.cluster, "workloadIdentityConfig", "workloadPool") or "")
         self._groups_count = at(export.cluster, "authenticatorGroupsConfig", "enabled") is True
         self._missing = list(dict.fromkeys(self._gaps()))
         self._partial = set[str]()
         """The groups that may have members who are not told."""
+        self._untold = set[str]()
+        """The members of groups of whom it is not told whether they are groups."""
         self._unknown: dict[tuple[str, str], None] = {}
         self._policies: dict[str, dict[AccessPolicy, None]] = {}
         self._setters: dict[str, bool] = {}
@@ -292,7 +323,7 @@ class _Access:
             return ""
         from simkit.snapshot.cloud.gke_conditions import decide
 
-        holds = decide(expression, self._link, self._newest)
+        holds = decide(expression, self._link, self._newest, self._other_name)
         return None if holds is False else "" if holds else condition
 
     def found(self) -> ProviderAccess:
@@ -320,7 +351,7 @@ class _Access:
         known, undecided = split(entries.values())
         denials = tuple(
             denials_of(
-                self._export.denials, self._project, self._members(groups), self._pods, self._undecided, self._custom
+                self._export.denials, self._place, self._members(groups), self._pods, self._undecided, self._custom
             )
         )
         self._missing += (f"{one.name}, {one.undecided}" for one in denials if one.undecided.startswith(UNREAD))
@@ -356,9 +387,15 @@ class _Access:
             yield "no policy is marked as that of the project (gcloud projects get-ancestors-iam-policy)"
         if DEFINITIONS not in self._snapshot.captured():
             yield "the custom resources are not known, since the dump has no definitions of them"
-        if projects and self._project and self._project not in projects and not self._project.isdigit():
-            told = f"the cluster is in the project {self._project}, but the policies are those of {projects[0]}"
-            raise SimkitError(f"{told}; give the files of one project")
+        told = [one for one in projects if one.isdigit() == self._project.isdigit()]
+        if (
+            told
+            and self._project
+            and not {self._project, self._other_name} & {*projects}
+            and not self._project.isdigit()
+        ):
+            where = f"the cluster is in the project {self._project}, but the policies are those of {told[0]}"
+            raise SimkitError(f"{where}; give the files of one project")
         others = [place for place in export.places if self._place(place) is None]
         if others:
             more = f" and {len(others) - 1:,} more" if others[1:] else ""
@@ -371,12 +408,12 @@ class _Access:
     def _place(self, place: str) -> str | None:
         """Why it is not known whether a place is above the cluster, empty if it is, and None if it is not."""
         owner = place.removeprefix("projects/")
-        known = owner in (place, self._project) or not self._project
-        if known or sum(one.startswith("projects/") for one in self._export.places) == 1:
+        if owner in (place, self._project, self._other_name) or not self._project:
             return ""
-        if owner.isdigit() == self._project.isdigit():
+        if self._other_name or owner.isdigit() == self._project.isdigit():
             return None
-        return f"if {place} is the project of the cluster"
+        alone = place in self._export.places and sum(one.startswith("projects/") for one in self._export.places) == 1
+        return "" if alone else f"if {place} is the project of the cluster"
 
     def _grant(self, grant: _Grant) -> None:
         where = self._place(grant.place)
@@ -431,6 +468,7 @@ class _Access:
             told = f"the members of group:{group}, which is in group:{found.pop(group)[0]}"
             self._missing.append(f"{told}, are not in it")
         untold = sorted(found.keys() - export.single)
+        self._untold.update(untold)
         for member in untold:  # a group or a user
             self._partial.update(found[member])
         if untold:
@@ -446,6 +484,7 @@ class _Access:
             for group in names:
                 for policy in self._policies.get(f"group:{group}", ()):
                     place = f"{policy.place} by group:{group}".strip()
+                    place += f", if {address} is a user" if address in self._untold else ""
                     mine = self._policies.setdefault(_member(address), {})
                     mine[replace(policy, place=place)] = None
 
@@ -497,8 +536,8 @@ class _Access:
             spellings = self._spellings(namespace, name)
             if not users.isdisjoint(spellings):
                 yield namespace, name, spellings[0]
-            annotated = annotations_of(obj).get(ANNOTATION)
-            if isinstance(annotated, str) and _is_account(annotated) and self._may_become(annotated, namespace, name):
+            annotated = str(annotations_of(obj).get(ANNOTATION) or "").lower()
+            if _is_account(annotated) and self._may_become(annotated, namespace, name):
                 yield namespace, name, annotated
 
     def _may_become(self, account: str, namespace: str, name: str) -> bool:

@@ -31,8 +31,8 @@ _COMPARED: Final = frozenset(("_<_", "_<=_", "_>_", "_>=_"))
 _FAR: Final = 253_370_764_800 * 10**9
 """The year 9999."""
 _BUDGET: Final = 100_000
-_NUMBER: Final = "000000000000"
-"""Stands for the number of a project, which no description of a cluster tells."""
+_NUMBERS: Final = tuple("0" * length for length in range(6, 21))
+"""Stand for the number of a project, which no description of a cluster tells: patterns may depend on its length."""
 _SEGMENT: Final = re.compile(r"[a-z][a-z0-9-]*|\d+", re.ASCII)
 _DIGIT_OF_PATTERN: Final = re.compile(r"\d[^\w\s/-]|[^\w\s/-]\d", re.ASCII)
 """A digit beside an operator of a regular expression, which stands for numbers that the literal does not spell."""
@@ -54,7 +54,7 @@ def newest_time(cluster: Mapping[str, Any], snapshot: Snapshot) -> int:
     return max((one.nanos for one in moments if one is not None), default=0)
 
 
-def decide(expression: str, link: str, newest: int) -> bool | None:
+def decide(expression: str, link: str, newest: int, other_name: str = "") -> bool | None:
     """Whether a condition holds for requests to a cluster; None if that is not known.
 
     Parameters
@@ -65,6 +65,8 @@ def decide(expression: str, link: str, newest: int) -> bool | None:
         The cluster as the end of its link names it: ``acme/locations/eu/clusters/prod``.
     newest
         A time before all requests, in nanoseconds.
+    other_name
+        The number of the project, or its id where the link has the number; empty if it is not known.
 
     Examples
     --------
@@ -75,13 +77,15 @@ def decide(expression: str, link: str, newest: int) -> bool | None:
     False
     >>> decide("request.time < timestamp('2027-01-01T00:00:00Z')", link, now) is None
     True
-    >>> decide("resource.name.startsWith('projects/123456789012/')", link, now) is None
-    True
+    >>> text = "resource.name.startsWith('projects/123456789012/')"
+    >>> decide(text, link, now) is None, decide(text, link, now, "987654321098")
+    (True, False)
     """
     try:
         program = Environment(OWN, {"resource": DYN, "request": DYN}, version=own_version(OWN)).compile(expression)
-        projects = _projects(program.node, link.partition("/")[0])
-        if not all(_is_known(program.node)) or len(projects) > _MOST_PROJECTS:
+        project = link.partition("/")[0]
+        projects = dict.fromkeys((project, other_name)) if other_name else _projects(program.node, project)
+        if not all(_is_known(program.node, bool(other_name))) or len(projects) > _MOST_PROJECTS:
             return None
         answers = {
             program.evaluate({"resource": {**_RESOURCE, "name": name}, "request": {"time": time}}, budget=_BUDGET).value
@@ -100,7 +104,7 @@ def _names(link: str, projects: Iterable[str]) -> Iterator[str]:
 def _projects(node: Node, project: str) -> dict[str, None]:
     """The project, and each number (or name, if the number is told) that it may have as far as the literals tell."""
     told = [one for text in _literals(node) for one in _SEGMENT.findall(text) if one.isdigit() != project.isdigit()]
-    return dict.fromkeys((project, _NUMBER, *told, "".join(told)))
+    return dict.fromkeys((project, *_NUMBERS, *told, "".join(told)))
 
 
 def _literals(node: Node) -> Iterator[str]:
@@ -133,7 +137,7 @@ def _literal_time(node: Node) -> str:
     return ""
 
 
-def _is_known(node: Node) -> Iterator[bool]:
+def _is_known(node: Node, with_number: bool) -> Iterator[bool]:
     """True for each part that asks for nothing but the cluster, and for the time only beside a given one."""
     if isinstance(node, Call) and node.function in _COMPARED and any(map(_literal_time, node.arguments)):
         yield all(_literal_time(one) or _field(one) == ("request", "time") for one in node.arguments)
@@ -144,10 +148,10 @@ def _is_known(node: Node) -> Iterator[bool]:
         yield False
     else:
         yield not isinstance(node, Call) or node.function in _READ
-        if isinstance(node, Call) and node.function == "matches":
+        if isinstance(node, Call) and node.function == "matches" and not with_number:
             yield not any(_DIGIT_OF_PATTERN.search(text) for text in _literals(node))
         for child in node.children():
-            yield from _is_known(child)
+            yield from _is_known(child, with_number)
 
 
 def _field(node: Node) -> tuple[str, str]:

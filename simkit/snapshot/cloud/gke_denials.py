@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from simkit.seams.authorization import Denial, Named
@@ -52,7 +53,7 @@ def is_deny_policy(value: Mapping[str, Any]) -> bool:
 
 def denials_of(
     policies: Mapping[str, tuple[str, Sequence[Any]]],
-    project: str,
+    whether: Callable[[str], str | None],
     members: Mapping[str, Collection[str]],
     pods: Callable[[str], str],
     undecided: Callable[[str, str], str | None],
@@ -64,8 +65,8 @@ def denials_of(
     ----------
     policies
         Their places and rules, by name.
-    project
-        The project of the cluster.
+    whether
+        Gives the reason for which it is not known whether a place is above the cluster; None for one that is not.
     members
         The members of the groups of which all are known.
     pods
@@ -76,8 +77,8 @@ def denials_of(
         The groups and names of custom resources.
     """
     for name, (place, rules) in policies.items():
-        owner = place.removeprefix("projects/")
-        if project and owner != place and not owner.isdigit() and owner != project:
+        where = whether(place)
+        if where is None:
             continue  # of another project
         words = f"the deny policy {name.rpartition('/')[2]}" + (f" in {place}" if place else "")
         for rule in rules:
@@ -86,7 +87,7 @@ def denials_of(
             except Unexpected as error:
                 denial = Denial(words, everybody=True, rules=EVERYTHING, undecided=f"{UNREAD}: {error}")
             if denial is not None:
-                yield denial
+                yield replace(denial, undecided=", ".join(filter(None, (denial.undecided, where))))
 
 
 def _denial(
@@ -129,10 +130,11 @@ def _named(principals: Iterable[str], members: Mapping[str, Collection[str]], po
         if principal == _EVERYBODY:
             everybody = True
         elif found is not None and found["group"]:
-            names |= {("Group", found["group"]), *(("User", one) for one in members.get(found["group"], ()))}
-            unread = unread or found["group"] not in members
+            group = found["group"].lower()
+            names |= {("Group", group), *(("User", one) for one in members.get(group, ()))}
+            unread = unread or group not in members
         elif found is not None:
-            names.add(("User", found["user"] or found["account"]))
+            names.add(("User", (found["user"] or found["account"]).lower()))
         elif pod and "{{" not in pod:
             names.add(("User", pod))
         elif not principal.startswith("deleted:"):

@@ -6,6 +6,7 @@ import re
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
+from itertools import product
 from typing import Any, Final, Protocol
 
 from simkit.meta.domain import EXTENSIONS_GROUP
@@ -18,6 +19,7 @@ from simkit.seams.snapshot import Snapshot
 FOLDER: Final = "cloud"
 """The folder into which the commands of ``simkit dump --cloud`` write."""
 _MOST_MEMBERSHIPS: Final = 2_000_000
+_PARTS: Final = ("verbs", "apiGroups", "resources")
 DEFINITIONS: Final = GroupResource(EXTENSIONS_GROUP, "customresourcedefinitions")
 TEMPLATE: Final = re.compile(r"\{\{\w+\}\}")
 """A part of a user name that is filled in for each session."""
@@ -153,6 +155,36 @@ def rules_of(allowed: Mapping[tuple[str, str], Collection[str]]) -> tuple[Object
         {"verbs": list(verbs), "apiGroups": [group], "resources": resources}
         for (group, verbs), resources in found.items()
     )
+
+
+def without(rules: tuple[Object, ...], denied: Iterable[Object]) -> tuple[Object, ...]:
+    """Some rules without what other rules name; those with wildcards, which cannot say that, as they are.
+
+    Examples
+    --------
+    >>> some = ({"verbs": ["get", "list"], "apiGroups": [""], "resources": ["pods", "secrets"]},)
+    >>> without(some, [{"verbs": ["*"], "apiGroups": [""], "resources": ["secrets"]}])
+    ({'verbs': ['get', 'list'], 'apiGroups': [''], 'resources': ['pods']},)
+    """
+    taken = [[{*one.get(name, ())} for name in _PARTS] for one in denied]
+    kept: list[Object] = []
+    left: dict[tuple[str, str], list[str]] = {}
+    changed = False
+    for rule in rules:
+        verbs, groups, resources = (rule.get(name, ()) for name in _PARTS)
+        if "*" in (*verbs, *groups, *resources) or not resources:
+            kept.append(rule)
+            continue
+        for one in product(groups, resources):
+            still = [verb for verb in verbs if not any(_names(some, (verb, *one)) for some in taken)]
+            changed = changed or len(still) < len(verbs)
+            if still:
+                left.setdefault(one, []).extend(still)
+    return (*kept, *rules_of(left)) if changed else rules
+
+
+def _names(parts: Iterable[Collection[str]], asked: Iterable[str]) -> bool:
+    return all(one in part or "*" in part for part, one in zip(parts, asked, strict=True))
 
 
 def groups_of_members(members: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:

@@ -324,6 +324,39 @@ def test_a_nested_group_that_the_export_lacks_is_told() -> None:
     assert "user:all@acme.example" not in set(cluster.who_can("get", "pods")["subject"])
 
 
+def test_lists_and_paths_are_without_what_is_denied() -> None:
+    """Of a role with rules of its own; the role in the rows says so, for a member of a group as well."""
+    rule = {"deniedPrincipals": ["principal://goog/subject/Ann@acme.example"]}
+    rule |= {"deniedPermissions": ["container.googleapis.com/pods.*", "container.googleapis.com/secrets.*"]}
+    denial = {"name": "policies/x%2Fprojects%2Facme/denypolicies/d", "kind": "DenyPolicy"}
+    group = {"name": "groups/1", "groupKey": {"id": "devs@acme.example"}}
+    member = {"name": "groups/1/memberships/1", "preferredMemberKey": {"id": "ann@acme.example"}, "type": "USER"}
+    outputs = export(
+        ("roles/container.developer", "group:devs@acme.example"),
+        extra=(group, member, {**denial, "rules": [{"denyRule": rule}]}),
+        authenticatorGroupsConfig={"enabled": True},
+    )
+    for holder, outputs_ in (
+        ("via a group", outputs),
+        (
+            "itself",
+            export(
+                ("roles/container.developer", "user:ann@acme.example"),
+                extra=({**denial, "rules": [{"denyRule": rule}]},),
+            ),
+        ),
+    ):
+        cluster = dump(outputs_)
+        rows = cluster.permissions("user:ann@acme.example")
+        resources = {one for some in rows["resources"] for one in some}
+        assert "configmaps" in resources, holder
+        assert not {"pods", "secrets"} & resources, holder
+        assert "roles/container.developer without what the deny policy d in projects/acme denies" in set(rows["role"])
+        assert cluster.can("user:ann@acme.example", "get", "configmaps")
+        assert not cluster.can("user:ann@acme.example", "get", "pods")
+    assert not cluster.escalations("user:ann@acme.example", goal="all secrets")
+
+
 def test_what_a_deny_policy_takes_away_is_in_no_list() -> None:
     """Neither who-can nor an audit tells of a grant that is certainly denied."""
     outputs = export(("roles/container.admin", "user:ann@acme.example"))
