@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-import ipywidgets as widgets
 import pandas as pd
 
 from simkit.analysis.access.resolve import REQUEST_VERBS, SPECIAL_VERBS
@@ -12,8 +11,9 @@ from simkit.analysis.access.who_can import who_can
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import name_of
 from simkit.notebook.pages import PAGE, Pages
+from simkit.notebook.parts import Box, Button, Field, Text
 from simkit.notebook.sections import Background, PanelBox
-from simkit.notebook.suggestions import press_on_enter, suggestions
+from simkit.notebook.suggestions import suggestions
 from simkit.notebook.verdict import rule_html
 from simkit.seams.snapshot import Snapshot
 
@@ -47,30 +47,19 @@ class Panel(PanelBox):
         self._cluster = cluster
         self.work = Background()
         self.answer = Pages(page=page, empty="Nobody.", label="who can")
-        self.rule = widgets.HTML()
+        self.rule = Text()
         self.answer.on_choose(self._show_rule)
-        super().__init__([self._question(cluster.snapshot()), self.work, self.answer, self.rule])
+        self.verb = Field("Verb", "get", options=(*REQUEST_VERBS, *SPECIAL_VERBS, "*"))
+        self.resource = Field("Resource", "secrets", options=_RESOURCES, placeholder="pods/exec, ...")
+        self.name = Field("Name", placeholder="any")
+        self.namespace = Field("Namespace", options=namespaces_of(cluster.snapshot()), placeholder="anywhere")
+        self.ask = Button("Who can?", self.asked, look="sk-action")
+        fields = (self.verb, self.resource, self.name, self.namespace)
+        for field in fields:
+            field.on_enter(self.ask)
+        super().__init__(Box([*fields, self.ask], "sk-row"), self.work, self.answer, self.rule)
         self.answer.clear()
         self.asked()
-
-    def _question(self, snapshot: Snapshot) -> widgets.HBox:
-        narrow = widgets.Layout(width="17em")
-        self.verb = widgets.Combobox(
-            value="get", options=(*REQUEST_VERBS, *SPECIAL_VERBS, "*"), description="Verb", layout=narrow
-        )
-        self.resource = widgets.Combobox(
-            value="secrets", options=_RESOURCES, description="Resource", placeholder="pods/exec, ...", layout=narrow
-        )
-        self.name = widgets.Text(description="Name", placeholder="none", layout=narrow)
-        self.namespace = widgets.Combobox(
-            options=namespaces_of(snapshot), description="Namespace", placeholder="anywhere", layout=narrow
-        )
-        self.ask = widgets.Button(description="Who can?", button_style="primary", icon="search")
-        self.ask.on_click(lambda _: self.asked())
-        press_on_enter(self.ask, self.verb, self.resource, self.name, self.namespace)
-        return widgets.HBox(
-            [self.verb, self.resource, self.name, self.namespace, self.ask], layout=widgets.Layout(flex_flow="wrap")
-        )
 
     def asked(self) -> None:
         """Answer the question of the fields, in the background."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-import anywidget
 import traitlets
 
 from simkit.analysis.escalation.find.graph_document import GraphDocument, graph_document
 from simkit.analysis.escalation.find.queries import WELL_KNOWN, Escalations, escalations
 from simkit.analysis.rbac.unknown_names import warn_of_unnamed_subject
-from simkit.notebook.sections import Background, PanelBox
+from simkit.notebook.parts import Part
+from simkit.notebook.sections import Background, PanelBox, panel_script, panel_styles
 from simkit.present.path_graph import graph_script, graph_styles
 
 if TYPE_CHECKING:
@@ -19,11 +19,10 @@ if TYPE_CHECKING:
     from simkit.cluster.cluster import Cluster
 
 
-class PathGraphView(anywidget.AnyWidget):
+class PathGraphView(Part):
     """The graph as the browser draws it. It asks the kernel for proofs, and for nothing else."""
 
-    _esm = graph_script()
-    _css = graph_styles()
+    kind = traitlets.Unicode("graph").tag(sync=True)
     graph: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)
     told = ""
 
@@ -49,6 +48,8 @@ class PathGraph(PanelBox):
     """
 
     title = "Escalation graph"
+    _esm = panel_script(graph_script())
+    _css = panel_styles(graph_styles())
 
     def __init__(self, cluster: Cluster, subject: str = "", *, goal: str | Iterable[str] = WELL_KNOWN) -> None:
         self._cluster, self._subject = cluster, subject or None
@@ -57,13 +58,8 @@ class PathGraph(PanelBox):
         self.work = Background()
         self.view = PathGraphView()
         self.view.on_msg(self._asked)
-        super().__init__([self.work, self.view])
+        super().__init__(self.work, self.view)
         self.work.run("looking for paths", self._read, self._show)
-
-    def _display_(self) -> PathGraphView:
-        """What marimo shows, which knows single widgets and no boxes of them."""
-        self.wait()
-        return self.view
 
     def _read(self) -> tuple[GraphDocument, Escalations]:
         snapshot = self._cluster.snapshot()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
-import ipywidgets as widgets
 import pandas as pd
 
 from simkit.analysis.rbac.tables import table
@@ -14,7 +13,8 @@ from simkit.meta.objects import Object, metadata
 from simkit.meta.visible_text import html_text
 from simkit.notebook.object_relations import events_of, object_access, object_yaml, relations_of
 from simkit.notebook.pages import PAGE, Pages
-from simkit.notebook.sections import Background, PanelBox, Sections
+from simkit.notebook.parts import Box, Button, Sections, Text
+from simkit.notebook.sections import Background, PanelBox
 
 if TYPE_CHECKING:
     from simkit.cluster.cluster import Cluster
@@ -51,25 +51,21 @@ class Explorer(PanelBox):
         self.work = Background()
         self.kinds = Pages(page=page, empty="The cluster has no objects.", label="kinds")
         self.objects = Pages(page=page, empty="Choose a kind.", label="objects")
-        self.head, self.yaml = widgets.HTML("<i>Choose an object.</i>"), widgets.HTML()
+        self.head, self.yaml = Text("<i>Choose an object.</i>"), Text()
         self.owners = Pages(page=page, empty="Nothing owns it, and it owns nothing.", label="owners and dependents")
         self.events = Pages(page=page, empty="There are no events about it.", label="events")
         self.access = Pages(page=page, empty="Nobody may do anything with it.", label="access")
         self.past = Pages(page=page, empty="Nothing is remembered of its past.", label="history")
-        self.back = widgets.Button(description="Back", disabled=True, layout=widgets.Layout(width="6em"))
+        self.back = Button("Back", self._go_back, disabled=True)
         parts = {"YAML": self.yaml, "Owners": self.owners, "Events": self.events, "Access": self.access}
         self.sections = Sections({**parts, "History": self.past})
-        self.sections.chooser.observe(lambda _: self._fill(), "value")
+        self.sections.observe(lambda _: self._fill(), "chosen")
         self.kinds.on_choose(lambda row: self._show_kind(_resource(row)))
         self.objects.on_choose(self._show_row)
         self.owners.on_activate(lambda row: self.show_object(row["resource"], row["name"], row["namespace"]))
-        self.back.on_click(lambda _: self._go_back())
         self._kind: GroupResource | None = None
-        self.kinds.layout = widgets.Layout(flex="1 1 26em", min_width="0")
-        self.objects.layout = widgets.Layout(flex="2 1 40em", min_width="0")  # below the kinds where there is no room
-        lists = widgets.HBox([self.kinds, self.objects], layout=widgets.Layout(grid_gap="2em", flex_flow="row wrap"))
-        one = widgets.VBox([widgets.HBox([self.back, self.head]), self.sections])
-        super().__init__([self.work, lists, one])
+        lists = Box([self.kinds, self.objects], "sk-lists")
+        super().__init__(self.work, lists, Box([self.back, self.head], "sk-row"), self.sections)
         self.kinds.clear()
         self.work.run("counting objects", self._count, self.kinds.show)
 
@@ -128,7 +124,7 @@ class Explorer(PanelBox):
 
     def _fill(self) -> None:
         """Find out what the shown section tells of the object."""
-        obj, key, name = self._object(), self._key, self.sections.chooser.value
+        obj, key, name = self._object(), self._key, self.sections.chosen
         if obj is None or key is None or name == "YAML":
             return
         finds: dict[str, tuple[Pages, Callable[[], pd.DataFrame]]] = {

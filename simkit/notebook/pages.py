@@ -5,20 +5,17 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import reduce
-from pathlib import Path
 from typing import Any, Final
 
-import anywidget
 import pandas as pd
 import traitlets
 
 from simkit.meta.visible_text import html_text, visible_lines
-from simkit.present.design import stylesheet
+from simkit.notebook.parts import Part
 from simkit.present.readable_table import cell, cut_short, html_table, is_number, shown_rows
 
 PAGE: Final = 50
 """Rows per page; the browser gets no more at a time."""
-STATIC: Final = Path(__file__).parent / "static"
 MARKS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("new", "gained", "stored", "wrote", "changed"), "sk-more"),
     **dict.fromkeys(("gone", "lost"), "sk-less"),
@@ -38,7 +35,7 @@ _LAST_OF_PAGE: Final = -2
 """The value of ``chosen`` with which the browser turns back to the last row of the page before."""
 
 
-class Pages(anywidget.AnyWidget):
+class Pages(Part):
     """A table of which one page is shown, filtered by words that its rows must contain, sorted by a column.
 
     A row is chosen by a click or with the arrow keys, which also turn pages; Enter activates it. Rows whose column
@@ -64,8 +61,7 @@ class Pages(anywidget.AnyWidget):
     Turning a page renders that page alone; narrowing and sorting are O(cells).
     """
 
-    _esm = STATIC / "row_table.js"
-    _css = stylesheet() + (STATIC / "row_table.css").read_text(encoding="utf-8")
+    kind = traitlets.Unicode("table").tag(sync=True)
     columns = traitlets.List(traitlets.Unicode()).tag(sync=True)
     cells: traitlets.List[list[dict[str, Any]]] = traitlets.List().tag(sync=True)
     marks = traitlets.List(traitlets.Unicode()).tag(sync=True)

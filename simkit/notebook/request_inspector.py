@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
-import ipywidgets as widgets
 import pandas as pd
 
 from simkit.analysis.rbac.subject import identity_of
@@ -19,8 +18,9 @@ from simkit.meta.message import Request
 from simkit.meta.visible_text import html_text
 from simkit.notebook.object_relations import object_yaml
 from simkit.notebook.pages import PAGE, Pages
+from simkit.notebook.parts import Box, Button, Field, Text
 from simkit.notebook.sections import Background, PanelBox
-from simkit.notebook.suggestions import press_on_enter, suggestions
+from simkit.notebook.suggestions import suggestions
 from simkit.present.colours import GREEN, VERMILION
 from simkit.snapshot.diff import ABSENT, FieldChange
 
@@ -54,26 +54,18 @@ class RequestInspector(PanelBox):
         self.traced: TracedRequest | None = None
         """The last request with its steps."""
         self.work = Background()
-        wide = widgets.Layout(width="40em")
-        self.subject = widgets.Combobox(description="As", placeholder="an administrator", layout=wide)
-        self.method = widgets.Combobox(
-            value="GET", options=_METHODS, description="Method", layout=widgets.Layout(width="14em")
-        )
-        self.path = widgets.Combobox(
-            description="Path", value="/api/v1/namespaces/default/pods", options=self._paths(), layout=wide
-        )
-        self.body = widgets.Textarea(
-            description="Body", placeholder="YAML or JSON", layout=widgets.Layout(width="40em", height="10em")
-        )
-        self.run = widgets.Button(description="Send to a fork", button_style="primary", icon="play")
-        self.answer, self.detail = widgets.HTML(), widgets.HTML()
+        self.subject = Field("As", placeholder="an administrator", width="40em")
+        self.method = Field("Method", "GET", options=_METHODS, width="7em")
+        self.path = Field("Path", "/api/v1/namespaces/default/pods", options=self._paths(), width="32em")
+        self.body = Field("Body", placeholder="YAML or JSON", width="40em", lines=7)
+        self.run = Button("Send to a fork", self._send_request, look="sk-action")
+        self.answer, self.detail = Text(), Text()
         self.steps = Pages(page=page, empty="No answer.", label="stages of the handler chain")
-        self.run.on_click(lambda _: self._send_request())
-        press_on_enter(self.run, self.subject, self.method, self.path)
+        for field in (self.subject, self.method, self.path):
+            field.on_enter(self.run)
         self.steps.on_choose(self._show_detail)
-        line = widgets.HBox([self.method, self.path], layout=widgets.Layout(flex_flow="wrap"))
-        question = widgets.VBox([self.subject, line, self.body, self.run])
-        super().__init__([question, self.work, self.answer, self.steps, self.detail])
+        question = Box([self.subject, Box([self.method, self.path], "sk-row"), self.body, self.run])
+        super().__init__(question, self.work, self.answer, self.steps, self.detail)
         self.subject.options = _known_subjects(cluster)
         self.steps.clear()
         self._send_request()

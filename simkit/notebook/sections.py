@@ -1,61 +1,55 @@
-"""Parts of a panel of which one is shown at a time, its work in a thread, and its HTML without a kernel."""
+"""Panels: one widget that draws all of a panel's parts, and the line that runs its work in a thread."""
 
 from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import anywidget
-import ipywidgets as widgets
+import ipywidgets
+import traitlets
 
 from simkit.meta.errors import PlainError, SimkitError, StatusError
 from simkit.meta.visible_text import html_text
 from simkit.meta.warning import warnings_heard_by
-from simkit.notebook.pages import STATIC
+from simkit.notebook.parts import Box, Part, Progress, Text
 from simkit.present.colours import VERMILION
+from simkit.present.design import stylesheet
+from simkit.present.path_graph import elements_script
 from simkit.present.progress import Task, shown_by
 
 _HTML: Final = "text/html"
+_STATIC: Final = Path(__file__).parent / "static"
 _FIRST_LOOK: Final = 1.0
 """Seconds that a panel has to find its first lists before its HTML is written into the notebook."""
 
 
-class Sections(widgets.VBox):  # type: ignore[misc]
-    """Buttons of which one is pressed, and below them its section. Tab reaches the buttons, Enter presses one."""
-
-    def __init__(self, sections: Mapping[str, widgets.Widget]) -> None:
-        self._sections = dict(sections)
-        self.chooser = widgets.ToggleButtons(
-            options=list(self._sections), style=widgets.ToggleButtonsStyle(button_width="auto")
-        )
-        super().__init__([self.chooser, *self._sections.values()])
-        self.chooser.observe(lambda _: self._show(), "value")
-        self._show()
-
-    def _show(self) -> None:
-        for name, section in self._sections.items():
-            section.layout.display = None if name == self.chooser.value else "none"
+def panel_script(before: str) -> str:
+    """The module that draws panels, after the script of elements or of the graph; it needs no other file."""
+    return before + "".join((_STATIC / name).read_text(encoding="utf-8") for name in ("row_table.js", "panel.js"))
 
 
-class PanelFocus(anywidget.AnyWidget):
-    """Keeps the focus of the keyboard in the panel that it is a part of; it shows nothing."""
+def panel_styles(before: str) -> str:
+    """The style sheet of panels, after the shared one or that of the graph."""
+    return before + (_STATIC / "panel.css").read_text(encoding="utf-8")
 
-    _esm = STATIC / "panel_focus.js"
 
+class PanelBox(anywidget.AnyWidget):
+    """A panel: one widget that draws its parts, with HTML for readers without a kernel, such as exports."""
 
-class PanelBox(widgets.VBox):  # type: ignore[misc]
-    """A panel that also has HTML for readers without a kernel, such as exports, code hosts and printers."""
-
+    _esm = panel_script(elements_script())
+    _css = panel_styles(stylesheet())
+    children: Any = traitlets.Tuple().tag(sync=True, **ipywidgets.widget_serialization)
     title = "panel"
     work: Background
     """The line that runs its work."""
 
-    def __init__(self, children: Sequence[widgets.Widget]) -> None:
-        super().__init__([*children, PanelFocus()])
-        self.add_class("sk-panel")  # the styles of its tables show the focus of its other controls too
+    def __init__(self, *children: Part) -> None:
+        super().__init__(children=children)
 
     def wait(self) -> None:
         """Wait until the work of the panel is done; for programs and tests."""
@@ -63,32 +57,12 @@ class PanelBox(widgets.VBox):  # type: ignore[misc]
 
     def static_html(self) -> str:
         """The panel as it stands, as a page without controls."""
-        return f"<p><b>{html_text(self.title)}</b></p>{''.join(_parts(self))}"
+        return f"<p><b>{html_text(self.title)}</b></p>{''.join(part.static_html() for part in self.children)}"
 
-    def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:  # type: ignore[override]
         self.work.wait(_FIRST_LOOK)
         found = super()._repr_mimebundle_(**options)
         return {**(found[0] if isinstance(found, tuple) else found or {}), _HTML: self.static_html()}
-
-
-def _parts(widget: Any) -> list[str]:
-    """The HTML of what a widget holds: tables, texts, and fields with a value."""
-    if hasattr(widget, "layout") and widget.layout is not None and widget.layout.display == "none":
-        return []
-    if not isinstance(widget, widgets.VBox | widgets.HBox):
-        return [_part(widget)]
-    return [part for child in widget.children for part in _parts(child)]
-
-
-def _part(widget: Any) -> str:
-    if hasattr(widget, "static_html"):
-        return str(widget.static_html())
-    if isinstance(widget, widgets.HTML):
-        return str(widget.value)
-    value = getattr(widget, "value", "")
-    if isinstance(value, str) and value and getattr(widget, "description", ""):
-        return f"<p>{html_text(widget.description)}: <code>{html_text(value)}</code></p>"
-    return ""
 
 
 T = TypeVar("T")
@@ -96,7 +70,7 @@ _REFUSED: Final = f'<b style="color:{VERMILION}" role="alert">{{}}</b>'
 _DOUBTED: Final = '<b role="status">{}</b>'
 
 
-class Background(widgets.HBox):  # type: ignore[misc]
+class Background(Box):
     """A line that runs work in the background and tells how far it is, or why it failed.
 
     Work is done in order, one piece after the other. The latest question wins: earlier ones that have not begun are
@@ -104,9 +78,8 @@ class Background(widgets.HBox):  # type: ignore[misc]
     """
 
     def __init__(self) -> None:
-        self.told = widgets.HTML()
-        self.bar = widgets.IntProgress(min=0, max=1, layout=widgets.Layout(width="16em", visibility="hidden"))
-        super().__init__([self.told, self.bar])
+        self.told, self.bar = Text(), Progress()
+        super().__init__([self.told, self.bar], "sk-row")
         self._latest = 0
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="simkit-panel")
         self._lock = threading.Condition()
@@ -139,7 +112,7 @@ class Background(widgets.HBox):  # type: ignore[misc]
             self._pending += 1
             mine = self._latest
         self.tell(f"{text} …")
-        self.bar.layout.visibility = "visible"
+        self.bar.hidden = False
         self.bar.value, self.bar.max = 0, 1
         if sys.platform == "emscripten":  # a browser's Python has no threads
             self._work(mine, work, then, always, failed)
@@ -189,7 +162,7 @@ class Background(widgets.HBox):  # type: ignore[misc]
                     failed()
         finally:
             if self.is_latest(mine):
-                self.bar.layout.visibility = "hidden"
+                self.bar.hidden = True
             with self._lock:
                 self._pending -= 1
                 self._lock.notify_all()

@@ -1,14 +1,11 @@
-"""Fields of panels: names that they suggest, and what Enter does in them."""
+"""Names that fields of panels suggest."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable
+from typing import Final
 
 from simkit.meta.visible_text import is_visible
-
-if TYPE_CHECKING:
-    import ipywidgets as widgets
 
 OFFERED: Final = 200
 """The most names that a field suggests; any other can be typed."""
@@ -37,17 +34,3 @@ def suggestions(names: Iterable[str], most: int = OFFERED) -> tuple[str, ...]:
 def may_be_suggested(name: str) -> bool:
     """True for a name that can be seen as it is, and is no option."""
     return 0 < len(name) <= _LONGEST and name == name.strip() and name[0] != "-" and is_visible(name)
-
-
-# Enter in a field of a panel does what its button does.
-
-
-def press_on_enter(button: widgets.Button, *fields: widgets.Text) -> None:
-    """Have Enter in one of the fields click the button, unless the button is disabled."""
-
-    def hear(field: widgets.Text, content: Mapping[str, Any], buffers: Any) -> None:
-        if content.get("event") == "submit" and not button.disabled:
-            button.click()
-
-    for field in fields:
-        field.on_msg(hear)

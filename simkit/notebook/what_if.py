@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-import ipywidgets as widgets
 import pandas as pd
 import yaml
 
@@ -18,8 +17,8 @@ from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, name_of, namespace_of
 from simkit.meta.visible_text import html_text
 from simkit.notebook.pages import PAGE, Pages
-from simkit.notebook.sections import Background, PanelBox, Sections
-from simkit.notebook.suggestions import press_on_enter
+from simkit.notebook.parts import Box, Button, Field, Sections, Text
+from simkit.notebook.sections import Background, PanelBox
 from simkit.present.escaping import shell_command
 from simkit.snapshot.manifests import manifests as read_manifests
 
@@ -144,33 +143,28 @@ class ChangeStack:
         return compare(self.origin.snapshot(), self.current.snapshot())
 
 
-class ChangeControls(widgets.VBox):  # type: ignore[misc]
+class ChangeControls(Box):
     """A binding to take away, manifests to apply, and the changes so far, which can be undone one by one."""
 
     def __init__(self, changes: ChangeStack, work: Background, changed: Callable[[], None]) -> None:
         self._changes, self._work, self._changed = changes, work, changed
-        self.binding = widgets.Combobox(
-            description="Binding", placeholder="RoleBinding namespace/name", layout=widgets.Layout(width="36em")
-        )
-        self.remove = widgets.Button(description="Without it", button_style="warning", icon="minus")
-        self.manifests = widgets.Textarea(
-            description="Manifests", placeholder="YAML to apply", layout=widgets.Layout(width="36em", height="7em")
-        )
-        self.attempt = widgets.Button(description="With them", button_style="success", icon="plus")
-        self.undo = widgets.Button(description="Undo", disabled=True)
-        self.clear = widgets.Button(description="Undo all", disabled=True)
-        self.steps = widgets.HTML("<i>No change yet.</i>")
-        self.remove.on_click(lambda _: self.take_away(self.binding.value))
-        press_on_enter(self.remove, self.binding)
-        self.attempt.on_click(lambda _: self._make(lambda: changes.apply(self.manifests.value)))
-        self.undo.on_click(lambda _: self._make(changes.undo))
-        self.clear.on_click(lambda _: self._make(changes.clear))
+        self.binding = Field("Binding", placeholder="RoleBinding namespace/name", width="36em")
+        self.remove = Button("Without it", lambda: self.take_away(self.binding.value), look="sk-danger")
+        self.manifests = Field("Manifests", placeholder="YAML to apply", width="36em", lines=5)
+        self.attempt = Button("With them", self._apply, look="sk-action")
+        self.undo = Button("Undo", lambda: self._make(changes.undo), disabled=True)
+        self.clear = Button("Undo all", lambda: self._make(changes.clear), disabled=True)
+        self.steps = Text("<i>No change yet.</i>")
+        self.binding.on_enter(self.remove)
         rows = ([self.binding, self.remove], [self.manifests, self.attempt], [self.undo, self.clear, self.steps])
-        super().__init__([widgets.HBox(row, layout=widgets.Layout(flex_flow="wrap")) for row in rows])
+        super().__init__([Box(row, "sk-row") for row in rows])
 
     def take_away(self, binding: str) -> None:
         """Delete a binding on a fork: ``ClusterRoleBinding admins``, ``RoleBinding dev/readers``."""
         self._make(lambda: self._changes.without(binding))
+
+    def _apply(self) -> None:
+        self._make(lambda: self._changes.apply(self.manifests.value))
 
     def _make(self, change: Callable[[], None]) -> None:
         """Make a change, then show the changes so far and tell the panel. What is refused counts as no change."""
@@ -215,7 +209,7 @@ class WhatIfPanel(PanelBox):
         self.paths = Pages(page=page, empty="No path opens or closes.", label="escalation paths")
         self.bindings.on_choose(lambda row: setattr(self.changes.binding, "value", _text(row)))
         self.bindings.on_activate(lambda row: self.changes.take_away(_text(row)))
-        self.handed_on = widgets.HTML("<i>No change yet.</i>")
+        self.handed_on = Text("<i>No change yet.</i>")
         parts = {
             "Bindings": self.bindings,
             "Who loses what": self.effect,
@@ -223,7 +217,7 @@ class WhatIfPanel(PanelBox):
             "As commands": self.handed_on,
         }
         self.sections = Sections(parts)
-        super().__init__([self.changes, self.work, self.sections])
+        super().__init__(self.changes, self.work, self.sections)
         self.bindings.clear()
         self.work.run("listing bindings", self._list, self.bindings.show, failed=self._show_nothing)
 
@@ -256,9 +250,9 @@ class WhatIfPanel(PanelBox):
         rows, effect, paths = found
         self.bindings.show(rows)
         if not self.trying.steps:
-            self.sections.chooser.value = "Bindings"
+            self.sections.chosen = "Bindings"
         if self.trying.steps:
-            self.sections.chooser.value = "Who loses what"
+            self.sections.chosen = "Who loses what"
         self.effect.show(effect)
         self.paths.show(paths)
         commands = html_text(self.trying.as_commands())

@@ -17,9 +17,16 @@ mount(document.getElementById("graph"), known.graph, { proofs, folded: true });
 
 
 @cache
+def elements_script() -> str:
+    """The functions that the scripts of the graph and of panels share."""
+    return (_FOLDER / "elements.js").read_text(encoding="utf-8")
+
+
+@cache
 def graph_script() -> str:
     """The module that draws the graph, with the bundled library in front of it; it needs no other file."""
-    return "".join((_FOLDER / name).read_text(encoding="utf-8") for name in ("library.js", "path_graph.js"))
+    parts = ((_FOLDER / name).read_text(encoding="utf-8") for name in ("library.js", "path_graph.js"))
+    return elements_script() + "".join(parts)
 
 
 @cache

@@ -17,8 +17,9 @@ CELLS = (
     "import simkit\nfrom simkit.notebook import *\ncluster = simkit.demo()\nexplore(cluster)",
     "what_if_panel(cluster)",
     "panel(cluster)",
-    "import pandas\nfrom simkit.notebook.pages import Pages\n"
-    "Pages(pandas.DataFrame({'n': range(120), 'told': 'two of 0123456789abcdef0123456789abcdef at 1.25'}), label='numbers')",
+    "import pandas\nfrom simkit.notebook.pages import Pages\nfrom simkit.notebook.sections import Background, PanelBox\n"
+    "rows = pandas.DataFrame({'n': range(120), 'told': 'two of 0123456789abcdef0123456789abcdef at 1.25'})\n"
+    "shown = PanelBox(Pages(rows, label='numbers'))\nshown.work = Background()\nshown",
     "from pathlib import Path\nimport time\nPath('running').touch()\nwhile not Path('enough').exists(): time.sleep(0.05)",
 )
 EXPLORER, WHAT_IF, WHO_CAN, TABLE, LONG_CELL = range(len(CELLS))

@@ -20,7 +20,7 @@ def test_the_caller_does_not_wait() -> None:
     line.wait()
     assert found == [7]
     assert line.told.value == ""
-    assert line.bar.layout.visibility == "hidden"
+    assert line.bar.hidden
 
 
 def test_the_latest_question_wins() -> None:

@@ -40,7 +40,7 @@ def shown(cluster: simkit.Cluster) -> Explorer:
 
 def section(explorer: Explorer, name: str) -> None:
     """Turn to a section, and wait for what it finds."""
-    explorer.sections.chooser.value = name
+    explorer.sections.chosen = name
     explorer.wait()
 
 
@@ -84,7 +84,7 @@ def test_the_access_to_a_role_begins_with_who_has_it(cluster: simkit.Cluster) ->
     """Whoever is granted the role stands first, with the binding that grants it."""
     explorer = shown(cluster)
     explorer.show_object("clusterroles", "cluster-admin")
-    explorer.sections.chooser.value = "Access"
+    explorer.sections.chosen = "Access"
     explorer.wait()
     row = explorer.access.rows.iloc[0]
     assert (row["subject"], row["verbs"][0]) == ("group:system:masters", "has it")

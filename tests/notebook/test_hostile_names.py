@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import ipywidgets as widgets
 import pytest
 
 import simkit
@@ -13,6 +12,7 @@ from simkit.meta import datasets
 from simkit.notebook import inspect_request, panel, path_graph, what_if_panel
 from simkit.notebook.explorer import Explorer
 from simkit.notebook.magics import completions
+from simkit.notebook.parts import Text
 from tests.security.hostile_cluster import Elements, assert_visible
 
 _HARMLESS = frozenset({"b", "i", "ol", "ul", "li", "pre", "code", "span", "table", "thead", "tbody", "tr", "th", "td"})
@@ -50,7 +50,7 @@ def test_what_a_panel_shows_is_visible(cluster: simkit.Cluster, name: str) -> No
         for option in getattr(each, "options", ()):
             assert_visible(str(option))
             assert not str(option).startswith("-")
-        if isinstance(each, widgets.HTML):
+        if isinstance(each, Text):
             assert_visible(each.value)
             assert set(Elements(each.value).names) <= _HARMLESS
 

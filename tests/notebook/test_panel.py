@@ -183,7 +183,7 @@ def test_enter_in_a_field_asks(shown: Panel) -> None:
     shown.resource._handle_custom_msg({"event": "other"}, [])
     shown.wait()
     assert len(shown.answer.rows)
-    shown.resource._handle_custom_msg({"event": "submit"}, [])
+    shown.resource._handle_custom_msg({"event": "enter"}, [])
     shown.wait()
     assert not len(shown.answer.rows)
 

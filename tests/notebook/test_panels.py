@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 import simkit
-from simkit.notebook import inspect_request, panel, path_graph, what_if_panel
+from simkit.notebook import explore, inspect_request, panel, path_graph, what_if_panel
+from simkit.notebook.sections import PanelBox
 from tests.analysis.worlds import account, binding, namespace, role, rule
 
 WORLD = [
@@ -73,11 +75,13 @@ def test_a_path_of_the_graph_is_proven(cluster: simkit.Cluster) -> None:
     assert cluster.engine.store.revision == before
 
 
-def test_marimo_gets_the_graph_itself(cluster: simkit.Cluster) -> None:
-    """It shows single widgets, in a shadow root of its own, where the colours have to be defined too."""
-    view = path_graph(cluster)._display_()
-    assert view.graph["starts"]
-    assert ":root, :host {--sk-ink" in str(view._css)
+@pytest.mark.parametrize("show", [panel, what_if_panel, path_graph, inspect_request, explore])
+def test_a_panel_is_one_widget(cluster: simkit.Cluster, show: Callable[[simkit.Cluster], PanelBox]) -> None:
+    """marimo shows single widgets, in a shadow root of its own, where the colours have to be defined too."""
+    shown = show(cluster)
+    shown.wait()
+    assert ":root, :host {--sk-ink" in str(shown._css)
+    assert {part._model_name for part in shown.children} == {"WidgetModel"}
 
 
 def test_a_goal_that_nobody_knows_is_told(cluster: simkit.Cluster) -> None:

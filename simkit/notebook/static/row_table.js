@@ -9,13 +9,6 @@ const PIECES = /[^]{1,12}/gu;
 const JOINTS = /(?<=[./@=]|\w{4}:)(?=[^\s./@=:])(?!(?<=\d\.)\d)|(?<=[a-z])(?=[A-Z])/;
 const LAST_WORD = /(?<=[./@=]|\w{4}:)(?=[^\s./@=:])(?!(?<=\d\.)\d)|(?<=[a-z])(?=[A-Z][a-z]+$)/;
 
-function made(tag, attributes, ...children) {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  element.append(...children);
-  return element;
-}
-
 // Long names have no blanks: they may be broken behind the signs that join their parts, and a part that is long itself
 // anywhere. Short cells are broken in narrow places only, before their last word: ClusterRole Binding.
 function breakable(text) {
@@ -24,7 +17,7 @@ function breakable(text) {
   return between(text.split(text.length > SHORT ? JOINTS : LAST_WORD).map(words));
 }
 
-function render({ model, el }) {
+function drawTable({ model, el }) {
   const filter = made("input", { type: "search", class: "sk-filter", placeholder: "words in a row" });
   const page = made("input", { type: "number", class: "sk-page", min: "1", step: "1" });
   const back = made("button", { type: "button" }, "Back");
@@ -41,6 +34,7 @@ function render({ model, el }) {
   const box = made("div", { class: "sk-table", role: "group" }, notes, bar, scroll, empty);
   el.replaceChildren(box);
 
+  const active = () => el.getRootNode().activeElement; // marimo shows a widget in a root of its own
   const send = (name, value) => {
     model.set(name, value);
     model.save_changes();
@@ -82,7 +76,7 @@ function render({ model, el }) {
 
   function showHead() {
     const [sorted, down] = [model.get("sort").replace(/^-/, ""), model.get("sort").startsWith("-")];
-    const focused = [...head.children].findIndex((each) => each.contains(document.activeElement));
+    const focused = [...head.children].findIndex((each) => each.contains(active()));
     head.replaceChildren(
       ...model.get("columns").map((column) => {
         const parts = column.split(/(?<=_)/).flatMap((part, place) => (place ? [made("wbr", {}), part] : [part]));
@@ -96,7 +90,7 @@ function render({ model, el }) {
   }
 
   function showRows() {
-    const focused = [...body.rows, empty].includes(document.activeElement);
+    const focused = [...body.rows, empty].includes(active());
     const { height } = box.getBoundingClientRect();
     const [marks, first] = [model.get("marks"), model.get("first")];
     body.replaceChildren(
@@ -141,13 +135,13 @@ function render({ model, el }) {
     const single = model.get("pages") <= 1;
     count.textContent = `${single ? "" : `of ${pages}; `}${matching} of ${total} rows`;
     for (const each of [pager, back, next]) each.style.display = single ? "none" : "";
-    if (document.activeElement !== filter) filter.value = model.get("filter");
+    if (active() !== filter) filter.value = model.get("filter");
     page.value = model.get("page");
     page.max = model.get("pages");
-    const turning = [back, next].includes(document.activeElement);
+    const turning = [back, next].includes(active());
     back.disabled = model.get("page") <= 1;
     next.disabled = model.get("page") >= model.get("pages");
-    if (turning) [document.activeElement, next, back, filter].find((each) => [back, next, filter].includes(each) && !each.disabled)?.focus();
+    if (turning) [active(), next, back, filter].find((each) => [back, next, filter].includes(each) && !each.disabled)?.focus();
     bar.style.display = model.get("bar") ? "" : "none";
     box.setAttribute("aria-label", model.get("label"));
     grid.setAttribute("aria-label", model.get("label"));
@@ -214,5 +208,3 @@ function render({ model, el }) {
     watched.forEach(([name, draw]) => model.off(name, draw));
   };
 }
-
-export default { render };

@@ -12,13 +12,6 @@ const KINDS = {
 const COLOURS = { User: "blue", Group: "purple", ServiceAccount: "green", pod: "sky", node: "orange", "node-identity": "orange", everything: "critical", secrets: "yellow" };
 const MEANT = { blue: "user", purple: "group", green: "service account", sky: "pod", orange: "node", yellow: "secrets", grey: "namespace, role, or one of several", critical: "cluster-admin" };
 
-function made(tag, attributes, ...children) {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  element.append(...children);
-  return element;
-}
-
 // Add a value to those of a key.
 function gather(map, key, value) {
   if (map.has(key)) map.get(key).push(value);
@@ -492,17 +485,3 @@ export function mount(root, data, { proofs = {}, prove = null, folded = false } 
   search();
   return () => { sized.disconnect(); themed.disconnect(); dark.removeEventListener("change", draw); if (view) view.kill(); };
 }
-
-export default {
-  render({ model, el }) {
-    const waiting = new Map();
-    const answered = ({ start, goal, proof }) => { const done = waiting.get(`${start} -> ${goal}`); if (done) done(proof); };
-    model.on("msg:custom", answered);
-    const prove = (start, goal) => new Promise((done) => { waiting.set(`${start} -> ${goal}`, done); model.send({ prove: [start, goal] }); });
-    let end = () => {};
-    const draw = () => { end(); if (model.get("graph").nodes) end = mount(el, model.get("graph"), { prove }); };
-    model.on("change:graph", draw);
-    draw();
-    return () => { model.off("msg:custom", answered); model.off("change:graph", draw); end(); };
-  },
-};
