@@ -70,7 +70,7 @@ def _read(source: str, release: str) -> Iterator[PolicySource]:
     if not Path(source).exists():
         yield source
         return
-    from simkit.snapshot.manifests import manifests
+    from simkit.snapshot.load import manifests
 
     found = [obj for obj in manifests(Path(source), release) if obj.get("kind") == _KIND]
     if not found:

@@ -289,7 +289,6 @@ def _loaded(source: Sequence[str | BytesIO], args: argparse.Namespace) -> Dump:
         secrets=getattr(args, "secrets", False),
         namespace=args.into,
         limits=args.unpack,
-        positions=getattr(args, "output", "") == "sarif",
         authorization_mode=args.authorization_mode or (["RBAC"] if getattr(args, "demo", False) else ()),
     )
     return _with_cloud(dump, args)

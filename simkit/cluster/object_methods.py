@@ -12,7 +12,7 @@ from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request, Response
 from simkit.meta.objects import Object, name_of, namespace_of
-from simkit.snapshot.manifests import manifests
+from simkit.snapshot.load import manifests
 
 if TYPE_CHECKING:
     from simkit.cluster.control_plane import ControlPlane

@@ -20,7 +20,7 @@ from simkit.notebook.pages import PAGE, Pages
 from simkit.notebook.parts import Box, Button, Field, Sections, Text
 from simkit.notebook.sections import Background, PanelBox
 from simkit.present.escaping import shell_command
-from simkit.snapshot.manifests import manifests as read_manifests
+from simkit.snapshot.load import manifests as read_manifests
 
 if TYPE_CHECKING:
     from simkit.analysis.manifest_plan.result import ManifestPlan

@@ -11,7 +11,6 @@ import orjson
 
 from simkit.schema.strict_json import may_repeat, repeated_fields, with_repeated
 from simkit.snapshot.document import CUT, REPAIR, REPEATED, Advance, Document, named
-from simkit.snapshot.json_positions import item_lines
 from simkit.snapshot.report import Report
 from simkit.snapshot.yamldocuments import yaml_documents
 
@@ -22,21 +21,16 @@ _TOO_DEEP: Final = 900
 _ITEMS: Final = re.compile(r'"items"\s*:\s*\[')
 
 
-def json_documents(
-    file: str, text: str, line: int, report: Report, advance: Advance, *, positions: bool = False
-) -> Iterator[Document]:
-    """The documents of a JSON text: one, several in a row, or one per line.
-
-    ``line`` is the line of the file on which the text begins. With ``positions`` the lines of items are told too.
-    """
+def json_documents(file: str, text: str, line: int, report: Report, advance: Advance) -> Iterator[Document]:
+    """The documents of a JSON text: one, several in a row, or one per line. ``line`` is where the text begins."""
     try:
         value = orjson.loads(text)
     except orjson.JSONDecodeError as error:
-        yield from _odd_json(file, text, line, error, report, advance, positions)
+        yield from _odd_json(file, text, line, error, report, advance)
         return
     advance(len(text))
     _report_repeated(file, text, line, value, report)
-    yield Document(value, line, item_lines(text, line) if positions else ())
+    yield Document(value, line)
 
 
 def _report_repeated(file: str, text: str, line: int, value: Any, report: Report) -> None:
@@ -52,7 +46,7 @@ def _report_repeated(file: str, text: str, line: int, value: Any, report: Report
 
 
 def _odd_json(
-    file: str, text: str, line: int, error: orjson.JSONDecodeError, report: Report, advance: Advance, positions: bool
+    file: str, text: str, line: int, error: orjson.JSONDecodeError, report: Report, advance: Advance
 ) -> Iterator[Document]:
     """The documents of JSON lines, of several documents in a row, of YAML that begins like JSON, or of broken text."""
     first = text.lstrip().partition("\n")[0]
@@ -61,7 +55,7 @@ def _odd_json(
     elif _loads(first) is not None:
         yield from _json_lines(file, text, line, report, advance)
     elif error.msg.startswith("unexpected content after") or (_LIKE_JSON.match(text) and "\n{" in text):
-        yield from _json_row(file, text, line, report, advance, positions)
+        yield from _json_row(file, text, line, report, advance)
     else:
         yield from _flow_yaml_or_broken(file, text, line, error, report, advance)
 
@@ -87,7 +81,7 @@ def _json_lines(file: str, text: str, line: int, report: Report, advance: Advanc
         yield Document(value, number)
 
 
-def _json_row(file: str, text: str, line: int, report: Report, advance: Advance, positions: bool) -> Iterator[Document]:
+def _json_row(file: str, text: str, line: int, report: Report, advance: Advance) -> Iterator[Document]:
     """Documents in a row, each over several lines. After a broken one, the next that begins a line."""
     start = counted = 0
     while (start := _skip_space(text, start)) < len(text):
@@ -100,7 +94,7 @@ def _json_row(file: str, text: str, line: int, report: Report, advance: Advance,
             yield from _salvaged(file, whole, line, error, report)
         else:
             _report_repeated(file, whole, line, value, report)
-            yield Document(value, line, item_lines(whole, line) if positions else ())
+            yield Document(value, line)
         advance(end - start)
         start = end
 

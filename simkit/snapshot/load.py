@@ -1,14 +1,15 @@
-"""The loader of dumps: objects in the forms of kubectl, backups and other tools."""
+"""The loader of dumps and manifests: objects in the forms of kubectl, backups and other tools."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from simkit.meta.domain import DEFAULT_NAMESPACE
 from simkit.meta.errors import SimkitError
 from simkit.meta.fielderror import quoted
 from simkit.meta.names import GroupResource
+from simkit.meta.objects import Object
 from simkit.meta.python_gc import collection_paused
 from simkit.present.progress import task
 from simkit.schema.releases import BASE
@@ -34,7 +35,6 @@ def load(
     secrets: bool = False,
     namespace: str = DEFAULT_NAMESPACE,
     limits: Limits = DEFAULT_LIMITS,
-    positions: bool = False,
     mistyped: bool = False,
     authorization_mode: Iterable[str] = (),
 ) -> Dump:
@@ -62,8 +62,6 @@ def load(
         Where objects go that live in namespaces and name none, as ``kubectl apply -n`` has it.
     limits
         What compressed files and archives may unpack to.
-    positions
-        Whether ``origins`` tells the lines of the items of JSON lists too, which takes a second look at the text.
     mistyped
         Whether to keep objects with fields of wrong types, which no server stores: for manifests, which a server then
         refuses with its own words.
@@ -99,7 +97,7 @@ def load(
     with collection_paused():
         report = Report()
         flattener = ListFlattener(report)
-        found = _found(source, flattener, report, limits, release or BASE, positions=positions)
+        found = _found(source, flattener, report, limits, release or BASE)
         read_as = release or flattener.server_release or BASE
         index = ResourceIndex.of((each.value for each in found if isinstance(each.value, dict)), read_as)
         collector = ObjectCollector(index, report, secrets=secrets, namespace=namespace, mistyped=mistyped)
@@ -149,9 +147,7 @@ def _ignore(_: int) -> None:
     """Progress that nobody looks at."""
 
 
-def _found(
-    source: Source, flattener: ListFlattener, report: Report, limits: Limits, release: str, *, positions: bool
-) -> list[Found]:
+def _found(source: Source, flattener: ListFlattener, report: Report, limits: Limits, release: str) -> list[Found]:
     """Every object of the source. Texts are released as soon as they are parsed."""
     waiting = list(pieces(source, report, limits, release=release))
     waiting.reverse()
@@ -159,6 +155,26 @@ def _found(
     with task("loading", sum(piece.size for piece in waiting), unit="B") as progress:
         while waiting:
             piece = waiting.pop()
-            for document in documents(piece, report, progress.advance, positions=positions):
+            for document in documents(piece, report, progress.advance):
                 found += flattener.objects(document, piece.file)
     return found
+
+
+def manifests(source: Source, release: str, *, namespace: str = DEFAULT_NAMESPACE) -> Sequence[Object]:
+    """The objects of manifests, in order, with lists split and secrets complete.
+
+    Unlike the load of a dump, nothing may be lost: SimkitError tells what could not be read. Objects without a
+    namespace get the given one.
+    """
+    return _whole(load(source, release=release, secrets=True, namespace=namespace)).objects
+
+
+def placed_manifests(source: Source, release: str, *, namespace: str = DEFAULT_NAMESPACE) -> Dump:
+    """As ``manifests``, with files and lines. Objects with fields of wrong types are kept, for a server to refuse."""
+    return _whole(load(source, release=release, secrets=True, namespace=namespace, mistyped=True))
+
+
+def _whole(dump: Dump) -> Dump:
+    if dump.lost:
+        raise SimkitError("; ".join(problem.as_refusal() for problem in dump.lost))
+    return dump

@@ -12,10 +12,9 @@ from simkit.meta.errors import IncompleteSnapshot
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object
 from simkit.seams.authorization import Authorization
-from simkit.snapshot.events import group_event
 from simkit.snapshot.providers import authorization_in
 from simkit.snapshot.resources import ResourceIndex
-from simkit.snapshot.versions import Conversion, to_preferred
+from simkit.snapshot.versions import Conversion, group_event, to_preferred
 
 Names = tuple[str, str]
 """Namespace and name."""

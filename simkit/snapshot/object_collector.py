@@ -12,12 +12,12 @@ from simkit.meta.go_json import ROOM_OF_STORED, nested
 from simkit.meta.integers import is_digits
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, at, with_metadata
-from simkit.snapshot.events import core_event
 from simkit.snapshot.field_types import first_mismatch
 from simkit.snapshot.filenames import KUSTOMIZATION, other_than_objects
 from simkit.snapshot.flatten import Found
 from simkit.snapshot.report import PLACED, Report
 from simkit.snapshot.resources import ResourceIndex, RESTMapping
+from simkit.snapshot.versions import core_event
 from simkit.snapshot.withhold import is_secret, withheld
 
 _EVERYWHERE: Final = "the dump"

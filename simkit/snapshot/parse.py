@@ -18,8 +18,8 @@ _LOGS: Final = re.compile(rf"^{_LOGS_MARK}.*?^==== END logs for container [^\n]*
 _CHATTER: Final = re.compile(r"(?:Warning: |Error from server|error: |No resources found|[WEI]\d{4} )")
 
 
-def documents(piece: Piece, report: Report, advance: Advance, *, positions: bool = False) -> Iterator[Document]:
-    """The documents of a piece, in order. Unreadable parts are reported; ``positions``: with the lines of all items."""
+def documents(piece: Piece, report: Report, advance: Advance) -> Iterator[Document]:
+    """The documents of a piece, in order. Unreadable parts are reported."""
     if isinstance(piece.content, Mapping):
         yield Document(piece.content, None)
         return
@@ -34,7 +34,7 @@ def documents(piece: Piece, report: Report, advance: Advance, *, positions: bool
     elif not start:
         report.add(piece.file, None, "nothing is in it", "the command that wrote it may have failed; run it again")
     elif start in ("{", "["):
-        yield from json_documents(piece.file, text, skipped + 1, report, advance, positions=positions)
+        yield from json_documents(piece.file, text, skipped + 1, report, advance)
     else:
         from simkit.snapshot.yamldocuments import yaml_documents  # PyYAML, which most dumps do without
 

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from simkit.meta.objects import Object, annotations_of, labels_of, with_metadata
-from simkit.snapshot.credential_names import called_like_secret, holds_secret
 from simkit.snapshot.credentials import (
     GONE,
+    called_like_secret,
+    holds_secret,
     without_assignments,
     without_flags,
     without_random_words,

@@ -1,15 +1,20 @@
-"""Conversion of objects to the version that a snapshot answers in."""
+"""Conversion of objects to the version that a snapshot answers in; events are stored once, and served by two groups.
+
+pkg/apis/core/v1 and pkg/apis/events/v1 conversions, release 1.30.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Final
 
 from simkit.kinds.conversions.convert import convert, convertible
+from simkit.kinds.parts.event import NEWER, OLDER, renamed
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import EVENTS_GROUP
+from simkit.meta.names import GroupVersion
 from simkit.meta.objects import Object
 from simkit.schema.resources import Resource
-from simkit.snapshot.events import core_event
 from simkit.snapshot.resources import ResourceIndex, RESTMapping
 
 Conversion = Callable[[Object], Object]
@@ -46,3 +51,24 @@ def _by_family(
     if not convertible(served.kind, api_version, target):
         return None
     return lambda obj: convert(obj, target, behaviour)
+
+
+GROUP_VERSION: Final = f"{EVENTS_GROUP}/v1"
+
+
+def core_event(event: Object) -> Object:
+    """The event in the fields of the core group."""
+    if GroupVersion.parse(event["apiVersion"]).group != EVENTS_GROUP:
+        return event
+    return _in_words(event, OLDER, "v1")
+
+
+def group_event(event: Object) -> Object:
+    """The event in the fields of the events group."""
+    if GroupVersion.parse(event["apiVersion"]).group == EVENTS_GROUP:
+        return event
+    return _in_words(event, NEWER, GROUP_VERSION)
+
+
+def _in_words(event: Object, names: Mapping[str, str], api_version: str) -> Object:
+    return renamed(event, names) | {"apiVersion": api_version}

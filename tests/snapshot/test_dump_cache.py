@@ -85,7 +85,6 @@ OPTIONS: tuple[dict[str, Any], ...] = (
     {"captured": ["*"]},
     {"namespace": "b"},
     {"authorization_mode": ["RBAC", "Node"]},
-    {"positions": True},
 )
 
 

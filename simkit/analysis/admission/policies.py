@@ -18,7 +18,7 @@ from simkit.meta.identity import Identity, administrator
 from simkit.meta.objects import Object, annotations_of, labels_of
 from simkit.schema.catalogue import Resource
 from simkit.seams.snapshot import Sandbox, Snapshot
-from simkit.snapshot.manifests import manifests
+from simkit.snapshot.load import manifests
 from simkit.snapshot.sources import Source
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from simkit.meta.domain import DEFAULT_NAMESPACE
 from simkit.meta.errors import SimkitError
 from simkit.meta.objects import Object, at
 from simkit.snapshot.dump import Dump
-from simkit.snapshot.load import load
-from simkit.snapshot.manifests import placed_manifests
+from simkit.snapshot.load import load, placed_manifests
 from simkit.snapshot.sources import SUFFIXES, Piece, Source, is_read, is_text
 
 _SOURCES: Final = {

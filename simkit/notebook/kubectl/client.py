@@ -15,7 +15,7 @@ from simkit.meta.identity import Identity
 from simkit.meta.message import Request, Response
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.resources import Resource
-from simkit.snapshot.manifests import manifests
+from simkit.snapshot.load import manifests
 
 if TYPE_CHECKING:
     from simkit.cluster.cluster import Cluster
