@@ -40,6 +40,7 @@ from simkit.analysis.manifest_plan.result import (
 from simkit.analysis.operations.observation import OperationSandbox, RehearsalCluster
 from simkit.analysis.rbac.subject import Members
 from simkit.analysis.rendering import counted
+from simkit.analysis.upgrade.removed_resources import without_successor
 from simkit.meta.domain import DEFAULT_NAMESPACE
 from simkit.meta.identity import Identity, administrator
 from simkit.meta.names import Key
@@ -328,8 +329,9 @@ def _version_rows(touched: Sequence[ObjectChange], wanted: Dump, release: str) -
         life = lifecycle_of(str(obj.get("apiVersion")), str(obj.get("kind")))
         if change is None or life is None or not life.end or minor_of(life.end) > later:
             continue
-        instead = f"; use {life.instead}" if life.instead else ""
-        detail = f"{life.api_version} is removed in {life.end}{instead}"
+        word = "is removed" if minor_of(life.end) == later else "was removed"
+        instead = f"Use {life.instead}." if life.instead else without_successor(life.kind)
+        detail = f"{life.api_version} {word} in {life.end}. {instead}"
         severity = Severity.HIGH if minor_of(life.end) == later else Severity.CRITICAL
         yield PlanRow("versions", "removed", severity, change.title, detail, change.file, change.line)
 

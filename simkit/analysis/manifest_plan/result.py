@@ -35,15 +35,15 @@ Section = Literal[
     "images and secrets",
 ]
 TITLES: Final[dict[Section, str]] = {
-    "refused": "Refused or not tried",
+    "refused": "Objects that kube-apiserver refuses, or that could not be tried",
     "paths": "Escalation paths",
     "expectations": "Expectations that fail now",
-    "access": "Access",
+    "access": "Access gained and lost",
     "pod security": "Pods that exceed the pod security level baseline",
     "pods": "Pods that do not run",
     "budgets": "Disruption budgets that allow no eviction",
     "objects": "Objects",
-    "versions": "API versions that the next release does not serve",
+    "versions": "API versions that are removed",
     "warnings": "Warnings of kube-apiserver",
     "images and secrets": "Images and secrets",
 }

@@ -76,7 +76,7 @@ class PlanVerified(InLines, Evidence):
         yield "the plan holds" if self else "the plan does not hold"
         for one in self.steps:
             left = f"{counted(one.remaining, 'path')}, {counted(one.findings, 'finding')}"
-            yield f"{one.step.number}. {left}; closed paths, executed again: {one.executed_again}" + (
+            yield f"{one.step.number}. {left}; {one.executed_again}" + (
                 "" if one.holds else f"; planned: {counted(one.step.remaining, 'path')}"
             )
 

@@ -18,7 +18,7 @@ from simkit.analysis.escalation.find.path import Path as EscalationPath
 from simkit.analysis.escalation.find.pod_specs import POD_SPECS
 from simkit.analysis.escalation.find.queries import escalations
 from simkit.analysis.escalation.prove.proof import NOT_PROVEN, prove
-from simkit.analysis.escalation.prove.session import SOMEBODY
+from simkit.analysis.escalation.prove.session import SOMEBODY, member_of
 from simkit.analysis.findings.check import Finding
 from simkit.analysis.prove.policy import CheckedPolicy
 from simkit.analysis.rbac.index import chain_of
@@ -257,7 +257,7 @@ class _Search:
             subject = state.subject if state is not None and not state.impersonated else None
             if subject is None or is_principal(subject):  # whose requests carry a name for each session
                 continue
-            if subject.kind == GROUP and performed.actor == SOMEBODY:
+            if subject.kind == GROUP and performed.actor == member_of(subject.name):
                 groups = (subject.name, AUTHENTICATED)
                 return Identity(SOMEBODY, groups), f"{subject.name!r} in request.userInfo.groups"
             identity = identity_of(subject)

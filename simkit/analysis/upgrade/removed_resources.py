@@ -74,7 +74,14 @@ class RemovedResources:
     def instead(self, api_version: str, kind: str) -> str:
         """What to do about a use, as a sentence."""
         found = self.successor(api_version, kind)
-        return f"Use {found}." if found else "There is no successor."
+        return f"Use {found}." if found else without_successor(kind)
+
+
+def without_successor(kind: str) -> str:
+    """What to do about a kind that no other one replaces, as a sentence."""
+    if kind == "PodSecurityPolicy":
+        return "Label namespaces for Pod Security admission, then delete it."
+    return "Delete it; no other version replaces it."
 
 
 def removed_between(old: Catalogue, new: Catalogue) -> RemovedResources:

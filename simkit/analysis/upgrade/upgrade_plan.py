@@ -18,7 +18,7 @@ from simkit.analysis.upgrade.items import Item
 from simkit.analysis.upgrade.removed_resources import GUIDE
 from simkit.analysis.upgrade.span import ReleaseSpan
 from simkit.analysis.upgrade.unknown_fields import FIELD
-from simkit.meta.names import GroupVersion, GroupVersionKind
+from simkit.meta.names import GroupKind, GroupVersion, GroupVersionKind
 from simkit.meta.visible_text import html_text
 from simkit.schema.catalogue import Catalogue, Resource
 from simkit.schema.lifecycle import lifecycle_of, successor
@@ -212,13 +212,20 @@ def _counts(items: Iterable[Item]) -> Mapping[tuple[str, str], int]:
 
 
 def _rollback(span: ReleaseSpan, items: Sequence[Item]) -> Iterator[PlanStep]:
-    """The losses of a rollback over a hop: objects of kinds and versions that the earlier release does not know."""
+    """The losses of a rollback over a hop: objects of kinds and versions that the earlier release does not know.
+
+    Of manifests, which show no cluster, only their own kinds count.
+    """
+    kinds = {(item.group, item.kind) for item in items}
+    is_cluster = any(item.origin == "stored" for item in items)
     before = span.start
     for hop in span.hops:
         if before:
             known = {each.group_kind for each in Catalogue.for_release(before, everything=True).resources()}
             new = [
-                each for each in Catalogue.for_release(hop).stored() if each.group_kind not in known and not each.custom
+                each
+                for each in Catalogue.for_release(hop).stored()
+                if each.group_kind not in known and not each.custom and (is_cluster or each.group_kind in kinds)
             ]
             if new:
                 names = ", ".join(sorted(str(each.group_resource) for each in new))
@@ -227,18 +234,18 @@ def _rollback(span: ReleaseSpan, items: Sequence[Item]) -> Iterator[PlanStep]:
                     f"{before} does not know them: after a way back nobody sees the objects",
                     len(new), hop, names.partition(",")[0], GUIDE,
                 )  # fmt: skip
-            yield from _unreadable(before, hop)
+            yield from (step for kind, step in _unreadable(before, hop) if kind in kinds)
         before = hop
 
 
-def _unreadable(before: str, hop: str) -> Iterator[PlanStep]:
-    """Resources that the later release stores in a version that the earlier one does not have."""
+def _unreadable(before: str, hop: str) -> Iterator[tuple[GroupKind, PlanStep]]:
+    """Kinds that the later release stores in a version that the earlier one does not have, each with its step."""
     for resource in Catalogue.for_release(hop).stored():
         stored = stored_as(hop, resource)
         life = _life(stored)
         there = Catalogue.for_release(before).preferred(resource.group_resource)
         if there is not None and life is not None and not life.served(before):
-            yield PlanStep(
+            yield resource.group_kind, PlanStep(
                 hop, ROLLBACK, False, f"Keep a backup of {resource.resource} from before the hop.",
                 f"{hop} stores them as {stored.api_version}, which {before} cannot read",
                 1, hop, str(resource.group_resource), GUIDE,

@@ -192,7 +192,7 @@ def test_versions() -> None:
     )
     found = plan(made, schema)
     assert [row.detail for row in found.of("versions")] == [
-        "flowcontrol.apiserver.k8s.io/v1beta3 is removed in 1.32; use flowcontrol.apiserver.k8s.io/v1 FlowSchema"
+        "flowcontrol.apiserver.k8s.io/v1beta3 is removed in 1.32. Use flowcontrol.apiserver.k8s.io/v1 FlowSchema."
     ]
     assert "is deprecated" in found.of("warnings")[0].detail
 

@@ -148,7 +148,7 @@ def test_a_kind_that_goes_altogether_leaves_objects_out_of_reach(cluster: Cluste
     """No version is left, so that rules grant nothing and objects are lost, and no version is recommended."""
     found = removal_report(cluster, "flowcontrol.apiserver.k8s.io")
     lost = {row.name: row for row in found.rows if row.severity == "critical"}
-    assert lost["mine"].remedy == "There is no successor."
+    assert lost["mine"].remedy == "Delete it; no other version replaces it."
     assert {row.name for row in found.rows if row.check == "rule"} >= {"flow"}
 
 

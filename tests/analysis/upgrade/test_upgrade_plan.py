@@ -42,10 +42,11 @@ def test_storage() -> None:
 
 
 def test_a_way_back() -> None:
-    """Objects of kinds that a hop brings are lost to view after a way back."""
-    found = plan([], "1.20", "1.21")
+    """Objects of kinds that a hop brings are lost to view after a way back; manifests lose what they contain."""
+    found = plan([{**named("Service", "v1"), "metadata": {"name": "a", "uid": "1"}}], "1.20", "1.21")
     assert "csistoragecapacities.storage.k8s.io" in steps(found, "rollback")[0].step
     assert found
+    assert not steps(plan([], "1.20", "1.21"), "rollback")
 
 
 def test_hop_by_hop() -> None:

@@ -18,7 +18,7 @@ from simkit.analysis.escalation.find.graph import graph_of
 from simkit.analysis.escalation.find.path import Path
 from simkit.analysis.escalation.find.queries import escalations, granted_by_defaults
 from simkit.analysis.escalation.find.states import AttackState
-from simkit.analysis.escalation.prove.proof import Proof, by_outcome, tally_text
+from simkit.analysis.escalation.prove.proof import Proof, by_outcome
 from simkit.analysis.least_privilege.change import Change, apply
 from simkit.analysis.least_privilege.recorded_access import Use, may
 from simkit.analysis.rbac.index import members_in
@@ -51,7 +51,9 @@ class Retried:
     @property
     def executed_again(self) -> str:
         """The numbers of closed paths by outcome, in words."""
-        return tally_text((*self.still_proven, *self.refused, *self.not_executed))
+        outcomes = {"still work": self.still_proven, "refused": self.refused, "not executed": self.not_executed}
+        told = [f"{len(proofs):,} {words}" for words, proofs in outcomes.items() if proofs]
+        return f"closed paths tried again: {', '.join(told) or 'none'}"
 
 
 def retry(fork: Sandbox, closed: Iterable[Path], in_use: Iterable[Use], members: Members) -> Retried:
@@ -85,9 +87,10 @@ class Verified(Retried, InLines, Evidence):
     def lines(self) -> Iterator[str]:
         """The answer, line by line."""
         yield "the cut holds" if self else "the cut does not hold"
-        yield f"paths that are open: {len(self.open_paths):,}"
-        yield f"closed paths, executed again: {self.executed_again}"
-        yield f"requests in use that are lost: {len(self.lost):,} of {self.asked:,}"
+        yield f"open paths: {len(self.open_paths) or 'none'}"
+        yield self.executed_again
+        if self.asked:
+            yield f"requests in use that are refused now: {len(self.lost):,} of {self.asked:,}"
 
 
 def verify(made: Cut, sandbox: Sandbox) -> Verified:

@@ -395,8 +395,10 @@ def changes_of(
 def _narrowed(snapshot: Snapshot, key: Key, taken: Mapping[int, Iterable[Permission]]) -> Change:
     role = snapshot.get(key.resource, key.name, key.namespace) or {}
     rules: list[dict[str, Any]] = []
-    for number, rule in enumerate(rules_of(role)):
-        rules += [one.entry() for one in _rest(rule, set(taken.get(number, ())))]
+    for number, (rule, written) in enumerate(zip(rules_of(role), role.get("rules") or ())):
+        for one in _rest(rule, set(taken.get(number, ()))):
+            made = one.entry()
+            rules.append({name: made[name] for name in (*written, *made) if name in made})  # in the order of before
     return Change(key, {"apiVersion": role["apiVersion"], "kind": kind_of(key), **as_written(role), "rules": rules})
 
 

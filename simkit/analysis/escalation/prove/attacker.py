@@ -267,7 +267,7 @@ class Attacker:
             answer, f"review of self: {access}", at(answer.object, "status", "reason") or "", allowed=granted
         )
         if not granted:
-            raise Refused(f"{self.session.credential.user} may not {access}")
+            raise Refused(f"{self.session.credential.actor} may not {access}")
 
     def _judged(self, access: Action, credential: Credential) -> Response:
         """The answer to a review of oneself; where no role allows to ask, to that of an administrator."""

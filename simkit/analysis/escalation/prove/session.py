@@ -46,12 +46,24 @@ class Credential:
         return self.headers.get("impersonate-user") or self.identity.user or SOMEBODY
 
     @property
+    def actor(self) -> str:
+        """The user name for people; of a group's member, who has none, that it is one."""
+        groups = [self.headers.get("impersonate-group", ""), *self.identity.groups]
+        group = next((one for one in groups if one), "")
+        return member_of(group) if self.user == SOMEBODY and group else self.user
+
+    @property
     def seen(self) -> Identity:
         """The identity that the authorizer sees."""
         if not self.headers:
             return self.identity
         groups = (self.headers["impersonate-group"],) if "impersonate-group" in self.headers else ()
         return Identity(self.user, (*groups, AUTHENTICATED))
+
+
+def member_of(group: str) -> str:
+    """The words for a member of a group who has no name."""
+    return f"a member of {group}"
 
 
 def node_identity(values: Mapping[str, Any]) -> Identity:
@@ -77,7 +89,7 @@ def impersonating(credential: Credential, state: AttackState, mask: str) -> Cred
     else:
         assert state.subject is not None
         headers = {"impersonate-user": identity_of(state.subject).user}
-    return Credential(credential.identity, f"impersonated by {credential.user}", headers)
+    return Credential(credential.identity, f"impersonated by {credential.actor}", headers)
 
 
 def token_credential(sandbox: Sandbox, token: str, expected: AttackState, by: str) -> Credential:
@@ -252,7 +264,7 @@ class Session:
         """The answer to a request of the operation's actor. Raises Refused unless it succeeds."""
         if operation.by == "attacker":
             answer = self.attempt(method, path, body, content_type=content_type)
-            actor, assumption = self.credential.user, ""
+            actor, assumption = self.credential.actor, ""
         else:
             answer, actor = self.played(operation, Request.of(method, path, body, content_type=content_type), values)
             assumption = operation.because
@@ -330,7 +342,7 @@ class Session:
         """Record a request with its answer; of a review also the decision."""
         if allowed is not None:
             message = f"{'allowed' if allowed else 'not allowed'}" + (f": {message}" if message else "")
-        who, unasked = actor or self.credential.user, assumed_answers(answer.warnings)
+        who, unasked = actor or self.credential.actor, assumed_answers(answer.warnings)
         assumption = "; ".join(filter(None, (assumption, unasked)))
         self.performed.append(Performed(self.number, self.primitive, who, request, answer.status, message, assumption))
 
