@@ -584,8 +584,8 @@ def test_a_member_of_a_group_without_its_type_may_be_a_group() -> None:
     assert "--member group:devs@pellowick.example --role" in command
 
 
-def test_descriptions_of_a_role_that_differ_leave_open_what_only_one_has() -> None:
-    """Whatever their order; what all of them have counts."""
+def test_descriptions_of_a_role_that_differ_leave_it_open() -> None:
+    """Whatever their order."""
     name = "projects/pellowick-prod/roles/own"
     policy = {"bindings": [{"role": name, "members": ["user:zed@pellowick.example"]}]}
     bound = {"id": "pellowick-prod", "type": "project", "policy": policy}
@@ -595,10 +595,8 @@ def test_descriptions_of_a_role_that_differ_leave_open_what_only_one_has() -> No
     ]
     for described in (roles, roles[::-1]):
         cluster = simkit.load([GKE_NODE], captured=["*"], cloud=[*OF_GKE, bound, *described])
-        answers = [
-            cluster.can("user:zed@pellowick.example", "get", what).answer for what in ("pods", "secrets", "nodes")
-        ]
-        assert answers == ["yes", "unknown", "no"]
+        answers = {cluster.can("user:zed@pellowick.example", "get", what).answer for what in ("pods", "secrets")}
+        assert answers == {"unknown"}
         assert f"which of the descriptions of {name} holds" in caveats_of_gke([*OF_GKE, bound, *described])
     cluster = simkit.load([GKE_NODE], captured=["*"], cloud=[*OF_GKE, bound, *roles, {"name": name, "deleted": True}])
     assert cluster.can("user:zed@pellowick.example", "get", "pods").answer == "unknown"

@@ -22,7 +22,7 @@ from simkit.language.yaml.complaints import BrokenText
 from simkit.meta import datasets
 from simkit.meta.domain import SYSTEM_NAMESPACE
 from simkit.meta.names import GroupResource
-from simkit.meta.objects import Object, annotations_of, at, name_of, namespace_of
+from simkit.meta.objects import Object, at
 from simkit.seams.authorization import PRINCIPAL as PREFIX
 from simkit.seams.authorization import AccessEntry, AccessPolicy, ProviderAccess
 from simkit.seams.snapshot import Snapshot
@@ -35,14 +35,24 @@ from simkit.snapshot.cloud.eks_trust import (
     why_undecided,
     wide_trust,
 )
-from simkit.snapshot.cloud.output import FOLDER, NOT_TOLD, TEMPLATE, Unexpected, mapping, mappings, split, text, texts
+from simkit.snapshot.cloud.output import (
+    FOLDER,
+    NOT_TOLD,
+    TEMPLATE,
+    Unexpected,
+    mapping,
+    mappings,
+    service_accounts,
+    split,
+    text,
+    texts,
+)
 
 AUTH_MAP: Final = "aws-auth"
 """The config map that maps principals to users and groups."""
 ROLE_ANNOTATION: Final = "eks.amazonaws.com/role-arn"
 """The annotation of a service account with the role that its pods can assume."""
 _CONFIG_MAPS: Final = GroupResource("", "configmaps")
-_ACCOUNTS: Final = GroupResource("", "serviceaccounts")
 _FIELDS: Final = (("mapRoles", "rolearn"), ("mapUsers", "userarn"))
 
 
@@ -55,15 +65,6 @@ _DIGITS: Final = 12
 MOST_TEMPLATES: Final = 2
 """The templates of a user name; more make no sense, and could make comparing names slow."""
 _POLICY: Final = re.compile(r"arn:aws[\w-]*:eks::aws:cluster-access-policy/([\w-]+)", re.ASCII)
-_MORE: Final = frozenset(("nextToken", "NextToken", "IsTruncated", "Marker"))
-"""What tells that a list has further pages."""
-_UNUSED: Final = (
-    *("accessPolicies", "clusters", "nodegroup", "nodegroups", "addon", "addons", "fargateProfile", "update"),
-    *("fargateProfileNames", "User", "Users", "Group", "Groups", "InstanceProfiles", "AccountAliases"),
-    *("AttachedPolicies", "PolicyNames", "RoleName", "Policy", "PolicyVersion", "DefaultVersionId", "Statement"),
-)
-"""What outputs of other commands of EKS and IAM hold, which say nothing about access to the cluster by itself."""
-
 COMMANDS: Final = f"""\
 : "${{CLUSTER:?set CLUSTER to the name of the EKS cluster}}"
 mkdir -p {FOLDER}
@@ -136,18 +137,7 @@ class EksExport:
         readers = [read for name, read in _READ.items() if name in output]
         for read in readers:
             read(self, output)
-        if output and output.keys() <= _MORE:
-            self.broken.append("a list has further pages")
-            return True
         return bool(readers)
-
-    def says_nothing(self, output: Mapping[str, Any]) -> bool:
-        """True for outputs of other commands of EKS and IAM."""
-        return any(name in output for name in _UNUSED)
-
-    def access(self, snapshot: Snapshot) -> ProviderAccess:
-        """The access that the entries and the objects give together."""
-        return _access(self, snapshot)
 
     def missing(self, mode: str) -> Iterator[str]:
         """What is not in the export, although the answers about access to the cluster depend on it."""
@@ -268,7 +258,8 @@ def _principal(arn: str) -> str:
     return arn
 
 
-def _access(export: EksExport, snapshot: Snapshot) -> ProviderAccess:
+def access_of(export: EksExport, snapshot: Snapshot) -> ProviderAccess:
+    """The access that the entries and the objects give together."""
     cluster = next(iter(export.names), "")
     mode = export.clusters.get(cluster, "")
     missing = list(dict.fromkeys(export.missing(mode)))
@@ -330,7 +321,7 @@ def _pod_roles(
             yield namespace, account, f"{PREFIX}{by_identity[_identity(role)]}"
     for identity in sorted(by_identity.keys() & export.trusts.keys()):
         name, (_, trust) = f"{PREFIX}{by_identity[identity]}", export.trusts[identity]
-        for namespace, account in _service_accounts(snapshot):
+        for namespace, account, _ in service_accounts(snapshot):
             trusted = trusts_account(trust, export.issuer, namespace, account)
             if trusted is None:
                 why = " and ".join(why_undecided(trust, export.issuer))
@@ -342,11 +333,6 @@ def _pod_roles(
         known = export.trusts.get(_identity(role))
         if _identity(role) in by_identity and (known is None or trusts_pod_identity(known[1]) is not False):
             yield namespace, account, f"{PREFIX}{by_identity[_identity(role)]}"
-
-
-def _service_accounts(snapshot: Snapshot) -> list[tuple[str, str]]:
-    found = snapshot.scan(_ACCOUNTS) if _ACCOUNTS in snapshot.captured() else ()
-    return [(namespace_of(one), name_of(one)) for one in found]
 
 
 def _decided(policy: AccessPolicy) -> AccessPolicy:
@@ -417,9 +403,7 @@ def _mapped_entry(entry: Any, principal: str) -> AccessEntry | None:
 
 def _annotated(snapshot: Snapshot) -> Iterator[tuple[str, str, str]]:
     """The roles in the annotations of service accounts."""
-    if _ACCOUNTS not in snapshot.captured():
-        return
-    for account in snapshot.scan(_ACCOUNTS):
-        role = annotations_of(account).get(ROLE_ANNOTATION)
+    for namespace, name, notes in service_accounts(snapshot):
+        role = notes.get(ROLE_ANNOTATION)
         if isinstance(role, str) and PRINCIPAL.fullmatch(role):
-            yield namespace_of(account), name_of(account), role
+            yield namespace, name, role

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any, Final
 
 from simkit.meta.errors import SimkitError
-from simkit.seams.authorization import Authorization
+from simkit.seams.authorization import Authorization, ProviderAccess
 from simkit.seams.snapshot import Snapshot
-from simkit.snapshot.cloud import aks, eks, gke
+from simkit.snapshot.cloud import aks, aks_access, eks, gke, gke_access
 from simkit.snapshot.cloud.output import Export, Unexpected
 from simkit.snapshot.dump import Dump
 from simkit.snapshot.parse import documents
@@ -19,7 +19,12 @@ from simkit.snapshot.unpacking import DEFAULT_LIMITS, Limits
 
 COMMANDS: Final = {"eks": eks.COMMANDS, "gke": gke.COMMANDS, "aks": aks.COMMANDS}
 """The shell commands that write the export of a cluster into a folder, by provider."""
-_EXPORTS: Final[tuple[Callable[[], Export], ...]] = (eks.EksExport, gke.GkeExport, aks.AksExport)
+_EXPORTS: Final[Mapping[str, tuple[Callable[[], Export], Callable[[Any, Snapshot], ProviderAccess]]]] = {
+    "EKS": (eks.EksExport, eks.access_of),
+    "GKE": (gke.GkeExport, gke_access.access_of),
+    "AKS": (aks.AksExport, aks_access.access_of),
+}
+"""The reader of the outputs of each provider, and what makes the access to a cluster of them."""
 _LISTS: Final = frozenset(
     (
         *("value", "clusters", "roles", "policies", "results", "accounts", "projects", "groups", "memberships"),
@@ -27,8 +32,21 @@ _LISTS: Final = frozenset(
     )
 )
 """The fields of pages of lists, each of whose items counts as an output of its own."""
-_MORE: Final = ("nextLink", "nextPageToken", "nextToken", "NextToken", "IsTruncated")
-"""The fields of pages that others follow."""
+_MORE: Final = {
+    "nextLink": "AKS",
+    "nextPageToken": "GKE",
+    **dict.fromkeys(("nextToken", "NextToken", "IsTruncated"), "EKS"),
+}
+"""The fields of pages that others follow, with the provider."""
+_UNUSED: Final = frozenset(
+    (
+        *("accessPolicies", "clusters", "nodegroup", "nodegroups", "addon", "addons", "fargateProfile", "update"),
+        *("fargateProfileNames", "User", "Users", "Group", "Groups", "InstanceProfiles", "AccountAliases"),
+        *("AttachedPolicies", "PolicyNames", "RoleName", "Policy", "PolicyVersion", "DefaultVersionId", "Statement"),
+        *("projectNumber", "oauth2ClientId", "nodePools", "validMasterVersions", "tenantId"),
+    )
+)
+"""What outputs of other commands hold, which say nothing about access to the cluster by itself."""
 _PAGE: Final = frozenset((*_LISTS, *_MORE, "@odata.context", "Marker", "totalSize"))
 _NAMES: Final = ("Arn", "GroupName", "name", "id", "principalArn")
 """The fields by which an output that is not as documented is named."""
@@ -60,7 +78,7 @@ def authorization_of(shown: Authorization, export: Export, snapshot: Snapshot) -
         raise SimkitError(f"the export is of {export.provider}, but {where}")
     named = f"the {export.provider} export"
     chain = shown if shown.source else replace(shown, modes=export.modes, source=named)
-    return replace(chain, provider=export.provider, outside="", access=export.access(snapshot))
+    return replace(chain, provider=export.provider, outside="", access=_EXPORTS[export.provider][1](export, snapshot))
 
 
 def read_export(source: Source, report: Report, limits: Limits = DEFAULT_LIMITS) -> Export:
@@ -78,7 +96,7 @@ def read_export(source: Source, report: Report, limits: Limits = DEFAULT_LIMITS)
     SimkitError
         If none of the outputs was found, or if they are about different clusters or of different providers.
     """
-    exports, lost = [make() for make in _EXPORTS], Report()
+    exports, lost = [make() for make, _ in _EXPORTS.values()], Report()
     known: dict[str, Export] = {}
     for piece in pieces(source, lost, limits):
         if piece.file.endswith((".tf", ".tfvars", ".hcl")):
@@ -128,8 +146,10 @@ def _take(exports: list[Export], output: Any, file: str, report: Report) -> list
     if not isinstance(output, Mapping):
         report.add(file, None, _OTHER, _HOW)
         return []
-    found = []
-    for export in exports:
+    found = [one for one in exports if output.keys() <= _MORE.keys() and one.provider in map(_MORE.get, output)]
+    for export in found:
+        export.broken.append("a list has further pages")
+    for export in exports if not found and not _says_nothing(output) else ():
         try:
             if export.take(output, file):
                 found.append(export)
@@ -142,10 +162,19 @@ def _take(exports: list[Export], output: Any, file: str, report: Report) -> list
             export.broken.append(f"an output could not be read ({why})")
             found.append(export)
     if not found:
-        unused = not output or any(export.says_nothing(output) for export in exports)
+        unused = (
+            _says_nothing(output)
+            or not _UNUSED.isdisjoint(output)
+            or str(output.get("id")).startswith("/subscriptions/")
+        )
         what = "says nothing about access to the cluster" if unused else _other(output)
         report.add(file, None, what, _HOW, weight="note" if unused else "lost")
     return found
+
+
+def _says_nothing(output: Mapping[str, Any]) -> bool:
+    """True for an empty answer, and for the policy of a bucket, which has the fields of one of a project."""
+    return not output or str(output.get("kind")).startswith("storage#")
 
 
 def _other(output: Mapping[str, Any]) -> str:

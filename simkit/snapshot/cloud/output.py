@@ -12,8 +12,8 @@ from typing import Any, Final, Protocol
 from simkit.meta.domain import EXTENSIONS_GROUP
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource
-from simkit.meta.objects import Object, at
-from simkit.seams.authorization import AccessEntry, ProviderAccess
+from simkit.meta.objects import Object, annotations_of, at, name_of, namespace_of
+from simkit.seams.authorization import AccessEntry
 from simkit.seams.snapshot import Snapshot
 
 FOLDER: Final = "cloud"
@@ -21,6 +21,7 @@ FOLDER: Final = "cloud"
 _MOST_MEMBERSHIPS: Final = 2_000_000
 _PARTS: Final = ("verbs", "apiGroups", "resources")
 DEFINITIONS: Final = GroupResource(EXTENSIONS_GROUP, "customresourcedefinitions")
+ACCOUNTS: Final = GroupResource("", "serviceaccounts")
 TEMPLATE: Final = re.compile(r"\{\{\w+\}\}")
 """A part of a user name that is filled in for each session."""
 
@@ -54,14 +55,6 @@ class Export(Protocol):
 
     def take(self, output: Mapping[str, Any], file: str) -> bool:
         """Read one output; False if it is none of the provider. Raises Unexpected."""
-        ...
-
-    def says_nothing(self, output: Mapping[str, Any]) -> bool:
-        """True for outputs of the provider that say nothing about access to the cluster."""
-        ...
-
-    def access(self, snapshot: Snapshot) -> ProviderAccess:
-        """The access to a cluster with these objects."""
         ...
 
 
@@ -130,6 +123,12 @@ def matches(pattern: str, text: str) -> bool:
             return False
         at = found + len(part)
     return True
+
+
+def service_accounts(snapshot: Snapshot) -> list[tuple[str, str, Mapping[str, Any]]]:
+    """The namespace, name and annotations of each service account of a snapshot."""
+    found = snapshot.scan(ACCOUNTS) if ACCOUNTS in snapshot.captured() else ()
+    return [(namespace_of(one), name_of(one), annotations_of(one)) for one in found]
 
 
 def custom_resources(snapshot: Snapshot) -> tuple[tuple[str, str], ...]:
