@@ -371,6 +371,7 @@ def test_a_principal_of_a_type_that_is_not_known_is_told(kind: str | None, name:
     """Old outputs have no types: without an address as its name, a principal may be a group or an application."""
     scope = ASSIGNMENTS[0]["scope"]
     given = {**ASSIGNMENTS[2], "principalType": kind, "principalName": name, "scope": scope}
+    given["principalId"] = "0000ffff-aaaa-4bbb-8ccc-dddd00000000"
     assert "is in the cluster is not in it" in caveats_of_aks([*OF_AKS, given])
 
 

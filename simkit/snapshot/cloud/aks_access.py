@@ -68,6 +68,9 @@ class _Access:
         local = bool(self._cluster) and self._cluster.get("disableLocalAccounts") is not True
         without = () if self._entra else _ADMIN_ACTIONS_WITHOUT_ENTRA
         self._admin_actions = (*_ADMIN_ACTIONS, *without) if local else ()
+        told = (*(one.who for one in export.assignments), *(one for some in export.members.values() for one in some))
+        self._names = {one.principal: one.name for one in sorted(told, reverse=True) if one.name}
+        """The names of principals; of those that differ by the size of letters, the same one everywhere."""
         self._missing = list(dict.fromkeys(self._gaps()))
         self._unknown: dict[tuple[str, str], None] = {}
         self._rules: dict[str, tuple[Object, ...]] = {}
@@ -140,14 +143,8 @@ class _Access:
                 unread = unread or one.principal not in self._export.members
             elif one.principal != EVERYBODY:
                 names |= {("User", one.principal), ("User", f"{AZURE}{one.principal}")}
-                names |= {("User", each.name) for each in self._people if each.principal == one.principal}
+                names |= {("User", name) for name in filter(None, (self._names.get(one.principal),))}
         return frozenset(names), unread
-
-    @property
-    def _people(self) -> Iterator[Principal]:
-        """The principals whose names outputs tell."""
-        yield from (one.who for one in self._export.assignments if one.who.name)
-        yield from (one for some in self._export.members.values() for one in some if one.name)
 
     def _denied_all(self, subject: Named, actions: Collection[str]) -> tuple[bool | None, str]:
         """Whether none of some actions is left to somebody, None if that is not known; and the denial."""
@@ -252,16 +249,17 @@ class _Access:
 
     def _subject(self, one: Principal) -> tuple[str, str] | None:
         """The kind and the name of a principal in the cluster; None if it is not known."""
+        name = self._names.get(one.principal, "")
         if one.kind in _GROUPS:
             return "Group", one.principal
-        if one.kind not in _USERS or not (one.kind or "@" in one.name):
+        if one.kind not in _USERS or not (one.kind or "@" in name):
             self._missing.append(f"who the {one.kind or 'principal'} {one.principal} is in the cluster is not in it")
             return None
-        if one.kind == "User" and not one.name:
+        if one.kind == "User" and not name:
             self._missing.append(f"the name of the user {one.principal} is not in it")
             return "User", f"{AZURE}{one.principal}"
-        is_member = one.kind != "ServicePrincipal" and "@" in one.name and "#EXT#" not in one.name.upper()
-        return "User", one.name if is_member else one.principal
+        is_member = one.kind != "ServicePrincipal" and "@" in name and "#EXT#" not in name.upper()
+        return "User", name if is_member else one.principal
 
     def _groups_of_members(self) -> dict[tuple[str, str], list[str]]:
         """The groups of each user and application in described groups, nested ones included."""

@@ -11,7 +11,6 @@ References
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
 from typing import Any, Final
@@ -33,14 +32,10 @@ _FAR: Final = 253_370_764_800 * 10**9
 _BUDGET: Final = 100_000
 _NUMBERS: Final = tuple("0" * length for length in range(6, 21))
 """Stand for the number of a project, which no description of a cluster tells: patterns may depend on its length."""
-_SEGMENT: Final = re.compile(r"[a-z][a-z0-9-]*|\d+", re.ASCII)
-_DIGIT_OF_PATTERN: Final = re.compile(r"\d[^\w\s/-]|[^\w\s/-]\d", re.ASCII)
-"""A digit beside an operator of a regular expression, which stands for numbers that the literal does not spell."""
-_MOST_PROJECTS: Final = 64
 _READ: Final = frozenset(
     ("_&&_", "_||_", "!_", "_?_:_", "_==_", "_!=_", "@in", "startsWith", "endsWith", "contains", "matches")
 )
-"""The functions of which the literals tell each number of a project that makes a difference."""
+"""The functions of texts that are evaluated."""
 _DATED: Final = tuple(GroupResource("", name) for name in ("namespaces", "nodes", "pods"))
 
 
@@ -84,9 +79,9 @@ def decide(expression: str, link: str, newest: int, other_name: str = "") -> boo
     try:
         program = Environment(OWN, {"resource": DYN, "request": DYN}, version=own_version(OWN)).compile(expression)
         project = link.partition("/")[0]
-        projects = dict.fromkeys((project, other_name)) if other_name else _projects(program.node, project)
-        if not all(_is_known(program.node, bool(other_name))) or len(projects) > _MOST_PROJECTS:
+        if not all(_is_known(program.node)) or not (other_name or _tells_numbers_alike(program.node)):
             return None
+        projects = (project, other_name) if other_name else (project, *_NUMBERS)
         answers = {
             program.evaluate({"resource": {**_RESOURCE, "name": name}, "request": {"time": time}}, budget=_BUDGET).value
             for name, time in product(_names(link, projects), _times(program.node, newest))
@@ -101,10 +96,9 @@ def _names(link: str, projects: Iterable[str]) -> Iterator[str]:
     return (f"projects/{project}/{kind}/{rest}" for project, kind in product(projects, ("locations", "zones")))
 
 
-def _projects(node: Node, project: str) -> dict[str, None]:
-    """The project, and each number (or name, if the number is told) that it may have as far as the literals tell."""
-    told = [one for text in _literals(node) for one in _SEGMENT.findall(text) if one.isdigit() != project.isdigit()]
-    return dict.fromkeys((project, *_NUMBERS, *told, "".join(told)))
+def _tells_numbers_alike(node: Node) -> bool:
+    """True if a condition names no number, so that the number of a project makes a difference by its length alone."""
+    return not any(letter.isdigit() for text in _literals(node) for letter in text)
 
 
 def _literals(node: Node) -> Iterator[str]:
@@ -137,7 +131,7 @@ def _literal_time(node: Node) -> str:
     return ""
 
 
-def _is_known(node: Node, with_number: bool) -> Iterator[bool]:
+def _is_known(node: Node) -> Iterator[bool]:
     """True for each part that asks for nothing but the cluster, and for the time only beside a given one."""
     if isinstance(node, Call) and node.function in _COMPARED and any(map(_literal_time, node.arguments)):
         yield all(_literal_time(one) or _field(one) == ("request", "time") for one in node.arguments)
@@ -148,10 +142,8 @@ def _is_known(node: Node, with_number: bool) -> Iterator[bool]:
         yield False
     else:
         yield not isinstance(node, Call) or node.function in _READ
-        if isinstance(node, Call) and node.function == "matches" and not with_number:
-            yield not any(_DIGIT_OF_PATTERN.search(text) for text in _literals(node))
         for child in node.children():
-            yield from _is_known(child, with_number)
+            yield from _is_known(child)
 
 
 def _field(node: Node) -> tuple[str, str]:

@@ -19,6 +19,7 @@ from simkit.meta.message import Request
 from simkit.schema.catalogue import Catalogue
 from simkit.snapshot.cloud.exports import with_cloud
 from simkit.snapshot.load import load
+from simkit.snapshot.sources import Piece
 from tests.logic.providers.naive_aks import (
     ACTIONS,
     CLUSTER,
@@ -332,3 +333,15 @@ def test_a_condition_of_a_role_limits_what_it_gives_away() -> None:
     role = {"name": CUSTOM, "roleName": "own", "permissions": [block]}
     (told,) = dump([*export(assignment(CUSTOM, 0, GROUP)), role]).findings(checks=["cloud-changes"])["message"]
     assert "is not known" in told
+
+
+def test_a_user_has_one_name_whatever_outputs_write() -> None:
+    """An assignment without the name, or in other letters, is of the same user as the member of a group."""
+    member = {"@odata.type": "#microsoft.graph.user", "id": object_id(0), "userPrincipalName": "ann@Acme.example"}
+    listed = Piece(f"{object_id(1)}.json", json.dumps([member]))
+    for name in ("", "Ann@acme.example"):
+        cluster = dump([*export({**assignment(READER, 0, CLUSTER), "principalName": name}), listed])
+        entries = cluster.snapshot().authorization.access
+        assert entries is not None
+        assert len({entry.name for entry in entries.entries if entry.name.lower() == "ann@acme.example"}) == 1
+        assert "the name of the user" not in caveats(cluster)
