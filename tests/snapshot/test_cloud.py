@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import random
+import re
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -656,3 +657,34 @@ def test_pages_of_the_providers_apis_are_read() -> None:
     nothing: list[Any] = [{}, {"nodePools": [{"name": "a"}]}, {"kind": "storage#policy", "bindings": []}]
     assert caveats_of_gke([{"clusters": clusters}, *placed, *others, *nothing]) == caveats_of_gke(OF_GKE)
     assert "a list has further pages" in caveats_of_gke([*OF_GKE, {"roles": [], "nextPageToken": "more"}])
+
+
+def test_outputs_of_other_tools_are_read_as_those_of_the_command_lines() -> None:
+    """Descriptions without their field, Cloud Asset Inventory, Azure Resource Graph, and the SDK of Azure for Python."""
+    bare = [one[field] for one in OUTPUTS for field in ("cluster", "accessEntry", "association") if field in one]
+    whole = [one for one in OUTPUTS if not {"cluster", "accessEntry", "association"} & one.keys()]
+    for one in bare:
+        mark = "resourcesVpcConfig" if "version" in one else "associationId" if "roleArn" in one else "accessEntryArn"
+        one.setdefault(mark, {})
+        one |= {"disableSessionTags": False} if mark == "associationId" else {}
+    assert caveats([*whole, bare]) == ""
+
+    def asset(one: Any) -> Any:
+        kind = one.get("type")
+        if kind in ("project", "folder", "organization"):
+            place = f"//cloudresourcemanager.googleapis.com/{kind}s/{one['id']}"
+            if kind == "project":
+                return {"name": place, "iamPolicy": one["policy"], "ancestors": ["projects/123456789012"]}
+            return {"policyResults": [{"fullResourceName": "x", "policies": [{"attachedResource": place, **one}]}]}
+        return {"resource": {"data": one}} if "currentMasterVersion" in one or "includedPermissions" in one else one
+
+    assert caveats_of_gke([{"assets": list(map(asset, OF_GKE))}]) == DENIALS_OF_GKE
+
+    def in_snake_case(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {re.sub("([a-z])([A-Z])", r"\1_\2", one).lower(): in_snake_case(of) for one, of in value.items()}
+        return [in_snake_case(one) for one in value] if isinstance(value, list) else value
+
+    assert caveats_of_aks({"data": OF_AKS, "count": 9, "skip_token": None}) == caveats_of_aks(OF_AKS)
+    kept = [one for one in OF_AKS if not (isinstance(one, list) and "@odata.type" in str(one))]
+    assert caveats_of_aks(in_snake_case(kept)) == caveats_of_aks(kept)

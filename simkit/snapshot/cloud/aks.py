@@ -36,6 +36,7 @@ from simkit.snapshot.cloud.output import (
 )
 
 _MEMBER: Final = "#microsoft.graph."
+_CLUSTER: Final = re.compile(r"/providers/microsoft\.containerservice/managedclusters/[^/]+$", re.ASCII)
 _ID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
 
 COMMANDS: Final = f"""\
@@ -101,8 +102,8 @@ class AksExport:
     def take(self, output: Mapping[str, Any], file: str) -> bool:
         """Read one output, of the Azure CLI or of the REST API; False if it is none of AKS or Azure RBAC."""
         inner = output.get("properties")
-        value = {**inner, **output} if isinstance(inner, Mapping) else output
-        if "nodeResourceGroup" in value or ("dnsPrefix" in value and "kubernetesVersion" in value):
+        value = _in_camel_case({**inner, **output} if isinstance(inner, Mapping) else output)
+        if "nodeResourceGroup" in value or _CLUSTER.search(str(value.get("id")).lower()):
             self.names[text(value, "id").lower()] = None
             self.cluster = value
         elif "roleDefinitionId" in value and "principalId" in value:
@@ -129,7 +130,7 @@ class AksExport:
         for block in blocks:
             for name in ("actions", "notActions", "dataActions", "notDataActions"):
                 texts(block, name, optional=True)
-        number = text(value, "name").lower()
+        number = (optional_text(value, "id") or text(value, "name")).lower().rpartition("/")[2]
         if not is_id(number):
             raise Unexpected(f"{number!r} is not the id of a role")
         permissions = tuple(permissions_of(one, condition_of(one)) for one in blocks)
@@ -139,6 +140,16 @@ class AksExport:
 def is_id(text: str) -> bool:
     """True for the id of a principal or a role, in small letters."""
     return bool(_ID.fullmatch(text))
+
+
+def _in_camel_case(value: Any) -> Any:
+    """A value with the names of its fields as the REST API has them: the SDK for Python writes ``principal_id``."""
+    if isinstance(value, Mapping):
+        return {
+            re.sub(r"(?<=[a-z])_([a-z])", lambda found: found[1].upper(), str(name)): _in_camel_case(one)
+            for name, one in value.items()
+        }
+    return [_in_camel_case(one) for one in value] if isinstance(value, list) else value
 
 
 def field_of(value: Mapping[str, Any], *names: str) -> Any:

@@ -134,6 +134,8 @@ class EksExport:
 
     def take(self, output: Mapping[str, Any], file: str) -> bool:
         """Read one output; False if it is none of EKS. Several count if somebody has put outputs together."""
+        whole = next((name for mark, name in _BARE.items() if mark in output), "")
+        output = {whole: output} if whole else output
         readers = [read for name, read in _READ.items() if name in output]
         for read in readers:
             read(self, output)
@@ -237,6 +239,8 @@ def _trust(export: EksExport, role: Mapping[str, Any]) -> None:
     export.trusts[_identity(arn)] = arn, trust_of(role)
 
 
+_BARE: Final = {"accessEntryArn": "accessEntry", "resourcesVpcConfig": "cluster", "disableSessionTags": "association"}
+"""Fields of descriptions that stand without the field around them, as other tools keep them."""
 _READ: Final[Mapping[str, Callable[[EksExport, Mapping[str, Any]], None]]] = {
     "cluster": _cluster,
     "accessEntries": _listed,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
@@ -28,6 +29,7 @@ _EXPORTS: Final[Mapping[str, tuple[Callable[[], Export], Callable[[Any, Snapshot
 _LISTS: Final = frozenset(
     (
         *("value", "clusters", "roles", "policies", "results", "accounts", "projects", "groups", "memberships"),
+        *("data", "assets", "policyResults"),
         *("Roles", "RoleDetailList", "UserDetailList", "GroupDetailList", "Policies", "associations"),
     )
 )
@@ -47,7 +49,12 @@ _UNUSED: Final = frozenset(
     )
 )
 """What outputs of other commands hold, which say nothing about access to the cluster by itself."""
-_PAGE: Final = frozenset((*_LISTS, *_MORE, "@odata.context", "Marker", "totalSize"))
+_PAGE: Final = frozenset(
+    (
+        *(*_LISTS, *_MORE, "@odata.context", "Marker", "totalSize", "fullResourceName", "readTime"),
+        *("count", "skip_token", "skipToken", "total_records", "totalRecords"),
+    )
+)
 _NAMES: Final = ("Arn", "GroupName", "name", "id", "principalArn")
 """The fields by which an output that is not as documented is named."""
 _LONGEST: Final = 100
@@ -162,11 +169,8 @@ def _take(exports: list[Export], output: Any, file: str, report: Report) -> list
             export.broken.append(f"an output could not be read ({why})")
             found.append(export)
     if not found:
-        unused = (
-            _says_nothing(output)
-            or not _UNUSED.isdisjoint(output)
-            or str(output.get("id")).startswith("/subscriptions/")
-        )
+        of_azure = re.match(r"/subscriptions/(?!.*/microsoft\.authorization/)", str(output.get("id")).lower())
+        unused = of_azure is not None or _says_nothing(output) or not _UNUSED.isdisjoint(output)
         what = "says nothing about access to the cluster" if unused else _other(output)
         report.add(file, None, what, _HOW, weight="note" if unused else "lost")
     return found

@@ -115,6 +115,7 @@ class GkeExport:
 
     def take(self, output: Mapping[str, Any], file: str) -> bool:
         """Read one output; False if it is none of GKE or IAM."""
+        output = _asset(output)
         if "currentMasterVersion" in output or ("nodePools" in output and "name" in output):
             self._take_cluster(output)
         elif "projectNumber" in output and "projectId" in output:
@@ -210,6 +211,18 @@ class GkeExport:
         if told is not None and set(told) != set(permissions):
             self.roles[name] = None
             self.broken.append(f"which of the descriptions of {name} holds, which differ")
+
+
+def _asset(output: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What an answer of Cloud Asset Inventory holds: a resource, or a policy with the place to which it belongs."""
+    data, above = at(output, "resource", "data"), output.get("ancestors")
+    if isinstance(data, Mapping):
+        return data
+    place = output.get("attachedResource", output.get("name"))
+    if "attachedResource" in output or "iamPolicy" in output:
+        project = above[0] if isinstance(above, list) and above else ""
+        return {"resource": place, "policy": output.get("policy", output.get("iamPolicy")), "project": project}
+    return output
 
 
 def _grants(place: str, policy: Mapping[str, Any]) -> Iterator[Grant]:
