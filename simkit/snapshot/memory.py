@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from operator import itemgetter
 
@@ -23,8 +23,7 @@ Names = tuple[str, str]
 class MemorySnapshot:
     """Objects in memory. Of two objects with the same key the later one counts.
 
-    Objects are answered in the preferred version of the release; ``original`` gives them as they came. Namespaced
-    objects without a namespace are taken to be in ``default``.
+    They are answered in the preferred version of the release. Without a namespace, namespaced ones are in ``default``.
 
     Parameters
     ----------
@@ -77,7 +76,6 @@ capture them too: `simkit dump secrets` prints how
         self._authorization, self._unread = authorization, unread
         self._index = index or ResourceIndex.of(listed, release)
         self._objects: dict[GroupResource, dict[Names, Object]] = {}
-        self._originals: dict[Key, Object] = {}
         self._conversions: dict[tuple[str, str], Conversion | None] = {}
         for obj in listed:
             self._add(obj)
@@ -89,11 +87,7 @@ capture them too: `simkit dump secrets` prints how
     def _add(self, obj: Object) -> None:
         key, seated = self._index.keyed(obj)
         convert = self._conversion(seated["apiVersion"], seated["kind"])
-        self._originals.pop(key, None)
-        if convert is not None:
-            self._originals[key] = seated
-            seated = convert(seated)
-        self._objects.setdefault(key.resource, {})[key.namespace, key.name] = seated
+        self._objects.setdefault(key.resource, {})[key.namespace, key.name] = convert(seated) if convert else seated
 
     def _conversion(self, api_version: str, kind: str) -> Conversion | None:
         pair = (api_version, kind)
@@ -158,22 +152,11 @@ capture them too: `simkit dump secrets` prints how
             spaces = self._by_namespace[resource] = {where: tuple(found) for where, found in collected.items()}
         return spaces.get(namespace, ())
 
-    def original(self, resource: GroupResource, name: str, namespace: str = "") -> Object | None:
-        """The object in its original version, or None. Raises IncompleteSnapshot as ``get`` does."""
-        stored = self._kept(resource)
-        kept = self._objects.get(stored, {}).get((namespace, name))
-        return self._originals.get(Key(stored, namespace, name), kept)
-
     def items(self) -> Iterator[tuple[Key, Object]]:
         """Every object with its key: by resource, namespace and name. Captured or not."""
         for resource in sorted(self._objects):
             for (namespace, name), obj in sorted(self._objects[resource].items(), key=itemgetter(0)):
                 yield Key(resource, namespace, name), obj
-
-    @property
-    def counts(self) -> Mapping[GroupResource, int]:
-        """The number of objects of each stored resource, by resource."""
-        return {resource: len(self._objects[resource]) for resource in sorted(self._objects)}
 
     def __len__(self) -> int:
         return sum(map(len, self._objects.values()))

@@ -36,26 +36,21 @@ class Export(Protocol):
     @property
     def provider(self) -> str:
         """The name of the provider."""
-        ...
 
     @property
     def modes(self) -> tuple[str, ...]:
         """The authorizers of its API servers besides the provider's own."""
-        ...
 
     @property
     def names(self) -> Collection[str]:
         """The clusters that outputs are about."""
-        ...
 
     @property
     def broken(self) -> list[str]:
         """What could not be read, in words."""
-        ...
 
     def take(self, output: Mapping[str, Any], file: str) -> bool:
         """Read one output; False if it is none of the provider. Raises Unexpected."""
-        ...
 
 
 def mapping(value: Mapping[str, Any], name: str) -> Mapping[str, Any]:

@@ -64,10 +64,6 @@ class Layout:
         """The keys of all kinds of a release."""
         return cls(root, (each.storage for each in catalogue.stored()))
 
-    def built_in(self, resource: GroupResource) -> bool:
-        """True if a resource is the server's own."""
-        return resource in self._folders
-
     def path(self, key: Key) -> bytes:
         """The key in etcd of an object."""
         folder = self._folders.get(key.resource) or f"{key.resource.group}/{key.resource.resource}"
