@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from simkit.meta import datasets
 from simkit.meta.domain import SYSTEM_NAMESPACE
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, name_of
@@ -39,6 +40,25 @@ def named_by(constraint: Object) -> Iterator[Named]:
     for field, kind in (("users", "User"), ("groups", "Group")):
         names = constraint.get(field)
         yield from ((kind, str(name)) for name in (names if isinstance(names, list) else ()))
+
+
+def served(word: str) -> tuple[GroupResource, bool] | None:
+    """The resource of OpenShift's own groups that a word names, and whether it is namespaced; None for other words.
+
+    Examples
+    --------
+    >>> served("scc"), served("users")
+    ((GroupResource(group='security.openshift.io', resource='securitycontextconstraints'), False), None)
+    """
+    table = datasets.load("providers/openshift-resources.json")
+    name = table["short"].get(word, word)
+    for namespaced, groups in ((True, table["namespaced"]), (False, table["cluster"])):
+        for group, resources in groups.items():
+            for resource in resources:
+                alone = resource not in ("users", "groups") and name == resource
+                if alone or name == f"{resource}.{group}.openshift.io":
+                    return GroupResource(f"{group}.openshift.io", resource), namespaced
+    return None
 
 
 def access_of(snapshot: Snapshot) -> ProviderAccess:

@@ -220,7 +220,7 @@ def guess_plural(kind: str) -> str:
     ('networkpolicies', 'gateways', 'ingresses', 'endpoints')
     """
     word = kind.lower()
-    if word.endswith("endpoints"):
+    if word.endswith(("endpoints", "securitycontextconstraints")):
         return word
     if word.endswith("y") and word[-2:-1] not in ("a", "e", "i", "o", "u"):
         return f"{word[:-1]}ies"

@@ -5,8 +5,11 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import pytest
+
 import simkit
 from simkit.analysis.access.can import can
+from simkit.meta.errors import UnknownResource
 from simkit.meta.names import Key
 from simkit.snapshot.openshift import GROUPS
 from simkit.snapshot.overlay import OverlaySnapshot
@@ -225,3 +228,45 @@ def test_groups_that_are_not_in_the_dump_are_told() -> None:
     assert told({**kind, "spec": {"type": "OIDC"}}).startswith("Lower bound: users and their groups come from")
     captured = ["nodes", "clusterroles", "clusterrolebindings", "roles", "rolebindings"]
     assert "users and groups of OpenShift were not captured" in told(captured=captured)
+
+
+@pytest.mark.parametrize(
+    ("resource", "what", "namespace"),
+    [
+        ("groups.user.openshift.io", ("user.openshift.io", "groups"), None),
+        ("identities", ("user.openshift.io", "identities"), None),
+        ("routes", ("route.openshift.io", "routes"), "shop"),
+        ("scc", ("security.openshift.io", "securitycontextconstraints"), None),
+        ("projectrequests.project.openshift.io", ("project.openshift.io", "projectrequests"), None),
+    ],
+)
+def test_resources_of_aggregated_servers_need_no_definition(
+    resource: str, what: tuple[str, str], namespace: str | None
+) -> None:
+    """No CustomResourceDefinition in a dump of OpenShift tells of them."""
+    rule = {"apiGroups": [what[0]], "resources": [what[1]], "verbs": ["update"]}
+    meta = {"name": "r"}
+    objects = [
+        {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": meta, "rules": [rule]},
+        {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "ClusterRoleBinding",
+            "metadata": meta,
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "r"},
+            "subjects": [{"kind": "Group", "name": "devs", "apiGroup": "rbac.authorization.k8s.io"}],
+        },
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}},
+    ]
+    cluster = simkit.load([NODE, group("devs", ["ann"]), user("ann"), *objects], captured=["*"])
+    assert cluster.can("user:ann", "update", resource, namespace=namespace)
+    assert "group:devs" in set(cluster.who_can("update", resource, namespace=namespace)["subject"])
+    with pytest.raises(UnknownResource):
+        simkit.load(objects, captured=["*"]).who_can("update", resource.partition(".")[0] + "x")
+
+
+def test_a_constraint_counts_without_its_definition() -> None:
+    """Its kind is a plural already."""
+    constraint: dict[str, Any] = {"apiVersion": "security.openshift.io/v1", "kind": "SecurityContextConstraints"}
+    constraint |= {"metadata": {"name": "own"}, "users": ["ann"], "groups": ["devs"]}
+    rows = simkit.load([NODE, constraint], captured=["*"]).who_can("use", "scc", name="own")
+    assert {"user:ann", "group:devs"} <= set(rows["subject"])

@@ -19,7 +19,9 @@ from simkit.meta.errors import SimkitError, UnknownResource
 from simkit.meta.identity import Identity
 from simkit.meta.names import GroupResource
 from simkit.schema.catalogue import Catalogue
+from simkit.seams.authorization import OPENSHIFT
 from simkit.seams.snapshot import Snapshot
+from simkit.snapshot.openshift import served
 
 ALL: Final = "*"
 _VERSIONED: Final = re.compile(r"[a-z0-9.-]+/v\d+((alpha|beta)\d+)?")
@@ -138,7 +140,7 @@ def resolve_permission(
     word = f"{word}.{dotted}" if dotted else word
     if api_group is None:
         refuse_version(f"{word.partition('.')[2]}/{behind}")
-    found = _resource(catalogue_of(snapshot), verb, word, api_group)
+    found = _resource(snapshot, verb, word, api_group)
     if behind and api_group is None and not subresource:
         _check_subresource(snapshot, found, behind)
     found = replace(found, verb=verb, subresource=subresource or behind, name=name)
@@ -178,7 +180,8 @@ def _checked(found: Permission, resource: str) -> Permission:
     raise SimkitError(f"{resource!r} names another subresource than {found.subresource!r}; give one of them")
 
 
-def _resource(catalogue: Catalogue, verb: str, word: str, api_group: str | None) -> Permission:
+def _resource(snapshot: Snapshot, verb: str, word: str, api_group: str | None) -> Permission:
+    catalogue = catalogue_of(snapshot)
     plural = word.partition(".")[0].lower()
     if api_group is not None:
         return Permission(verb, api_group, word, namespaced=_namespaced(catalogue, api_group, word), as_written=True)
@@ -195,6 +198,9 @@ def _resource(catalogue: Catalogue, verb: str, word: str, api_group: str | None)
     try:
         known = catalogue.lookup(word)
     except UnknownResource as unknown:
+        own = served(word) if snapshot.authorization.provider == OPENSHIFT else None
+        if own is not None:
+            return Permission(verb, *own[0], namespaced=own[1])
         name, _, group = word.partition(".")
         if "." not in group:
             raise
