@@ -9,7 +9,7 @@ from pathlib import Path
 
 from simkit.cli.notes import complain, note
 from simkit.meta.errors import NoConnection, SimkitError, UnknownResource
-from simkit.snapshot.dumping import NEEDED, kubectl_commands, resources_for
+from simkit.snapshot.dumping import NEEDED, kubectl_commands
 
 DESCRIPTION = "Prints the kubectl commands that dump a cluster. With --to it writes the dump itself."
 EXAMPLES = """\
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
         raise SimkitError("name resources or a command with --for, not both")
     if args.cloud:
         return _print_export(args)
-    wanted = resources_for(args.command) if args.command else tuple(map(_resolved, args.resource))
+    wanted = NEEDED[args.command] if args.command else tuple(map(_resolved, args.resource))
     if args.to is not None:
         try:
             return _write(args, wanted)

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from simkit.meta.domain import EVENTS_GROUP, EXTENSIONS_GROUP, RBAC_GROUP, api_group, label
-from simkit.meta.errors import SimkitError
 
 FOLDER: Final = "dump"
 SECRETS: Final = "secrets"
@@ -51,27 +50,7 @@ _WITHOUT_VALUES: Final = (
 """A Go template that writes the secrets with their keys and types, without their values."""
 
 
-def resources_for(command: str) -> Sequence[str]:
-    """The resources that a command reads, as kubectl names them; empty: all.
-
-    Raises
-    ------
-    SimkitError
-        For a command that reads no dump.
-
-    Examples
-    --------
-    >>> resources_for("who-can")[-2:]
-    ('serviceaccounts', 'namespaces')
-    """
-    if command not in NEEDED:
-        raise SimkitError(f"no command {command!r} reads a dump; known: {', '.join(NEEDED)}")
-    return NEEDED[command]
-
-
-def kubectl_commands(
-    resources: Iterable[str] = (), *, secrets: bool = False, flags: Sequence[str] = (), folder: str = FOLDER
-) -> str:
+def kubectl_commands(resources: Iterable[str] = (), *, secrets: bool = False, flags: Sequence[str] = ()) -> str:
     """The shell commands that write a dump of a cluster into a folder.
 
     Parameters
@@ -82,8 +61,6 @@ def kubectl_commands(
         Whether the values of secrets are written; otherwise only their keys.
     flags
         Flags for each call of kubectl, such as ``--context prod``.
-    folder
-        Where the files go.
 
     Examples
     --------
@@ -98,16 +75,16 @@ def kubectl_commands(
     named = list(dict.fromkeys(resources))
     apart = not secrets and (not named or SECRETS in named)
     types = " ".join(each for each in named if not (apart and each == SECRETS))
-    version = f"{folder}/version.json"
-    lines = [f"mkdir -p {folder}", f"{kubectl} version -o json > {version} || rm {version}"]
+    version = f"{FOLDER}/version.json"
+    lines = [f"mkdir -p {FOLDER}", f"{kubectl} version -o json > {version} || rm {version}"]
     if types or not named:
         lines += [
             f"for type in {types or _every_type(kubectl, secrets=secrets)}; do",
-            f'  {kubectl} get "$type" -A -o json > "{folder}/$type.json" || rm "{folder}/$type.json"',
+            f'  {kubectl} get "$type" -A -o json > "{FOLDER}/$type.json" || rm "{FOLDER}/$type.json"',
             "done",
         ]
     if apart:
-        file = f"{folder}/{SECRETS}.yaml"
+        file = f"{FOLDER}/{SECRETS}.yaml"
         lines.append(f"{kubectl} get {SECRETS} -A -o go-template='{_WITHOUT_VALUES}' > {file} || rm {file}")
     return "\n".join(lines) + "\n"
 

@@ -96,7 +96,7 @@ class AuthorizerChain:
 
     def __init__(self, snapshot: Snapshot, index: AccessIndex) -> None:
         self._snapshot, self.modes = snapshot, snapshot.authorization.decided
-        self.others = tuple(_other(mode, snapshot) for mode in self.modes if mode != RBAC)
+        self.others = tuple(_MAKE[mode](snapshot) for mode in self.modes if mode != RBAC)
         known: dict[str, Authorizer] = {each.mode: each.authorizer for each in self.others}
         self._modules = {mode: known.get(mode) or IndexAuthorizer(index) for mode in self.modes}
         self._union = UnionAuthorizer([PrivilegedGroups(), *self._modules.values()])
@@ -126,10 +126,6 @@ class AuthorizerChain:
 def node_identity(name: str) -> Identity:
     """The identity of a node's kubelet."""
     return Identity(f"{NODE_PREFIX}{name}", (NODES_GROUP, AUTHENTICATED))
-
-
-def _other(mode: str, snapshot: Snapshot) -> OtherAuthorizer:
-    return _MAKE[mode](snapshot)
 
 
 def _node(snapshot: Snapshot) -> OtherAuthorizer:
