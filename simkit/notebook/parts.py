@@ -6,7 +6,9 @@ They are models without views of their own, so that a program needs nothing but 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
+from uuid import uuid4
+from weakref import WeakValueDictionary
 
 import ipywidgets
 import traitlets
@@ -25,8 +27,16 @@ class Part(ipywidgets.Widget):  # type: ignore[misc]
         return ""
 
     def _hear(self, event: str, callback: Callable[[], None]) -> None:
-        """Call a function whenever the browser tells of an event."""
-        self.on_msg(lambda _, content, __: callback() if content.get("event") == event else None)
+        """Call a function whenever the browser tells of an event, once fields have the values that it tells, too."""
+
+        def heard(_: Part, content: Mapping[str, Any], __: Any) -> None:
+            if content.get("event") == event:
+                for key, value in content.get("values", ()):
+                    if key in _FIELDS:
+                        _FIELDS[key].value = value
+                callback()
+
+        self.on_msg(heard)
 
 
 class Box(Part):
@@ -92,9 +102,11 @@ class Field(Part):
     options = traitlets.Tuple().tag(sync=True)
     width = traitlets.Unicode("12em").tag(sync=True)
     lines = traitlets.Int(1).tag(sync=True)
+    key = traitlets.Unicode().tag(sync=True)
 
     def __init__(self, label: str, value: str = "", **more: Any) -> None:
-        super().__init__(label=label, value=value, **more)
+        super().__init__(label=label, value=value, key=uuid4().hex, **more)
+        _FIELDS[self.key] = self
 
     def on_enter(self, button: Button) -> None:
         """Have Enter in the field click a button, unless the button is disabled."""
@@ -103,6 +115,10 @@ class Field(Part):
     def static_html(self) -> str:
         """The label with the value; nothing of an empty field."""
         return f"<p>{html_text(self.label)}: <code>{html_text(self.value)}</code></p>" if self.value else ""
+
+
+_FIELDS: Final[WeakValueDictionary[str, Field]] = WeakValueDictionary()
+"""The fields by their keys, under which the browser tells what was typed."""
 
 
 class Button(Part):

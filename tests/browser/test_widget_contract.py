@@ -78,7 +78,7 @@ def test_what_is_done_in_a_panel_goes_to_the_models(page: Page, tmp_path: Path) 
     frame.get_by_role("button", name="Next").first.press("Enter")
     expect(frame.locator("body")).to_have_attribute("data-saved", "2")
     frame.get_by_role("button", name="Without it").press("Enter")
-    expect(frame.locator("body")).to_have_attribute("data-sent", '{"event":"click"}')
+    expect(frame.locator("body")).to_have_attribute("data-sent", '{"event":"click","values":[]}')
 
 
 def test_a_proof_is_asked_for_by_a_message(page: Page, tmp_path: Path) -> None:

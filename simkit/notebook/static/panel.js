@@ -20,13 +20,19 @@ function save(model, name, value) {
   model.save_changes();
 }
 
-async function drawBox({ model, el, manager, ends }) {
+// Tell the kernel what was pressed, with what was typed: marimo may deliver values after messages.
+function tell({ model, typed }, event) {
+  model.send({ event, values: [...typed].map(([key, input]) => [key, input.value]) });
+}
+
+async function drawBox({ model, el, ...shared }) {
+  const { manager, ends } = shared;
   const models = await Promise.all(model.get("children").map((name) => manager.get_model(name.slice("IPY_MODEL_".length))));
   if (ends.over) return;
   const places = models.map((part) => made("div", { class: part.get("look") || "sk-part" }));
   el.append(...places);
   models.forEach((part, number) => {
-    const end = DRAWN[part.get("kind")]({ model: part, el: places[number], manager, ends });
+    const end = DRAWN[part.get("kind")]({ model: part, el: places[number], ...shared });
     if (typeof end === "function") ends.push(end);
   });
 }
@@ -65,21 +71,27 @@ function drawProgress(part) {
 }
 
 function drawField(part) {
-  const { model, el } = part;
+  const { model, el, typed } = part;
+  const key = model.get("key");
   const [several, names] = [model.get("lines") > 1, `sk-names-${Math.random().toString(36).slice(2)}`];
   const list = made("datalist", { id: names });
   const input = several ? made("textarea", { rows: model.get("lines") }) : made("input", { type: "text", list: names });
   input.placeholder = model.get("placeholder");
   input.style.width = model.get("width");
   el.append(made("label", { class: "sk-field" }, made("span", {}, model.get("label")), input), list);
-  follow(part, ["value"], () => { if (input.value !== model.get("value")) input.value = model.get("value"); });
+  follow(part, ["value"], () => {
+    if (input.value === model.get("value")) return;
+    input.value = model.get("value");
+    typed.delete(key);
+  });
   follow(part, ["options"], () => list.replaceChildren(...model.get("options").map((value) => made("option", { value }))));
+  input.addEventListener("input", () => typed.set(key, input));
   input.addEventListener("change", () => save(model, "value", input.value));
   input.addEventListener("keydown", (event) => {
     event.stopPropagation();
     if (event.key !== "Enter" || several) return;
     save(model, "value", input.value);
-    model.send({ event: "enter" });
+    tell(part, "enter");
   });
 }
 
@@ -87,7 +99,7 @@ function drawButton(part) {
   const { model, el } = part;
   const button = made("button", { type: "button", class: `sk-button ${model.get("look")}` }, model.get("label"));
   el.replaceChildren(button);
-  button.addEventListener("click", () => model.send({ event: "click" }));
+  button.addEventListener("click", () => tell(part, "click"));
   follow(part, ["disabled"], () => { button.disabled = model.get("disabled"); });
 }
 
@@ -145,7 +157,7 @@ function render({ model, el }) {
   const panel = made("div", { class: "sk-panel" });
   const ends = [];
   el.replaceChildren(panel);
-  drawBox({ model, el: panel, manager: model.widget_manager, ends });
+  drawBox({ model, el: panel, manager: model.widget_manager, ends, typed: new Map() });
   keepFocus(panel, ends);
   return () => { ends.over = true; ends.forEach((end) => end()); };
 }

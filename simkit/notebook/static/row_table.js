@@ -67,6 +67,10 @@ function drawTable({ model, el }) {
     mark();
     focus(number);
   };
+  const activate = () => {
+    model.set("chosen", model.get("chosen")); // goes along: marimo may deliver two changes in any order
+    send("activated", model.get("activated") + 1);
+  };
   // The row comes into sight; a table that is wider than its place stays where it was moved to.
   const focus = (number) => {
     const { scrollLeft } = scroll;
@@ -105,7 +109,7 @@ function drawTable({ model, el }) {
         });
         const line = made("tr", { class: marks[number] || "", "aria-rowindex": String(first + number + 2) }, ...cells);
         line.addEventListener("click", () => choose(number));
-        line.addEventListener("dblclick", () => send("activated", model.get("activated") + 1));
+        line.addEventListener("dblclick", activate);
         return line;
       }),
     );
@@ -171,8 +175,8 @@ function drawTable({ model, el }) {
     PageUp: () => turn(model.get("page") - 1),
     Home: () => choose(0),
     End: () => choose(model.get("cells").length - 1),
-    Enter: () => send("activated", model.get("activated") + 1),
-    " ": () => send("activated", model.get("activated") + 1),
+    Enter: activate,
+    " ": activate,
   };
   // Notebook 7 hears keys on their way down from the document; only the window hears them before it.
   const press = (event) => {
