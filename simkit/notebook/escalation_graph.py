@@ -16,6 +16,7 @@ from simkit.present.path_graph import graph_script, graph_styles
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from simkit.analysis import RemediationPlan
     from simkit.cluster.cluster import Cluster
 
 
@@ -51,8 +52,11 @@ class PathGraph(PanelBox):
     _esm = panel_script(graph_script())
     _css = panel_styles(graph_styles())
 
-    def __init__(self, cluster: Cluster, subject: str = "", *, goal: str | Iterable[str] = WELL_KNOWN) -> None:
-        self._cluster, self._subject = cluster, subject or None
+    def __init__(
+        self, cluster: Cluster, subject: str = "", *, goal: str | Iterable[str] = WELL_KNOWN,
+        plan: RemediationPlan | None = None,
+    ) -> None:  # fmt: skip
+        self._cluster, self._subject, self._plan = cluster, subject or None, plan or ()
         self._goal = (goal,) if isinstance(goal, str) else tuple(goal)
         self._paths = Escalations(())
         self.work = Background()
@@ -66,7 +70,8 @@ class PathGraph(PanelBox):
         if self._subject:
             warn_of_unnamed_subject(snapshot, self._subject)
         found = escalations(snapshot, self._subject, self._goal)
-        return graph_document(snapshot, found, self._goal), found
+        steps = ((str(step.change), step.closed) for step in self._plan)
+        return graph_document(snapshot, found, self._goal, plan=steps), found
 
     def _show(self, found: tuple[GraphDocument, Escalations]) -> None:
         document, self._paths = found
@@ -91,6 +96,11 @@ class PathGraph(PanelBox):
         self.work.run("executing the path on a fork", proven, tell, always=True, failed=tell_failure)
 
 
-def path_graph(cluster: Cluster, subject: str = "", *, goal: str | Iterable[str] = WELL_KNOWN) -> PathGraph:
-    """The escalation paths of a subject (empty: of everybody) to some goals, as a graph; the first goal comes first."""
-    return PathGraph(cluster, subject, goal=goal)
+def path_graph(
+    cluster: Cluster, subject: str = "", *, goal: str | Iterable[str] = WELL_KNOWN, plan: RemediationPlan | None = None
+) -> PathGraph:
+    """The escalation paths of a subject (empty: of everybody) to some goals, as a graph; the first goal comes first.
+
+    ``plan``, such as ``cluster.remediation_plan()`` for these goals, adds its steps with the paths that each closes.
+    """
+    return PathGraph(cluster, subject, goal=goal, plan=plan)

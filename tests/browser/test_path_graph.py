@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import simkit
-from simkit.analysis import escalations
+from simkit.analysis import escalations, remediation_plan
 from simkit.analysis.escalation.find.graph_document import GraphDocument, graph_document
 from simkit.cluster.report.page_data import plain_block
 from simkit.present.path_graph import graph_page_script, graph_styles
@@ -103,6 +103,22 @@ def test_a_path_is_told_step_by_step_with_its_proof(page: Page, document: GraphD
     assert "The table below" in (page.locator(".sk-canvas").get_attribute("aria-label") or "")
 
 
+def test_the_steps_of_a_plan_are_walked(page: Page, tmp_path: Path) -> None:
+    """A step shows the paths that it closes, in the table and in the picture, and says how many are left."""
+    snapshot = simkit.demo().snapshot()
+    plan, found = remediation_plan(snapshot, best=2), escalations(snapshot)
+    steps = [(str(step.change), step.closed) for step in plan]
+    page.goto(_written(graph_document(snapshot, found, plan=steps), tmp_path))
+    choice = page.get_by_label("Paths closed by a step of the plan")
+    for number, step in enumerate(plan):
+        choice.select_option(str(number))
+        said = f"Step {number + 1} of the plan closes {step.closes} paths of {len(found)}; {step.remaining} are left"
+        expect(page.locator(".sk-said")).to_contain_text(said)
+        expect(page.locator(".sk-graph tbody tr")).to_have_count(step.closes)
+    page.get_by_role("button", name="Show all").click()
+    expect(page.locator(".sk-said")).to_contain_text(f"{len(found)} paths of")
+
+
 _RIM = """() => {
   const layer = document.querySelector("canvas.sigma-labels"), counts = new Map();
   const { data } = layer.getContext("2d").getImageData(0, 0, layer.width, layer.height);
@@ -139,6 +155,8 @@ def test_names_of_a_cluster_are_never_markup(page: Page, tmp_path: Path) -> None
         "goals": [(evil, [1])],
         "starts": [0],
         "partial": False,
+        "plan": [],
+        "later": 0,
     }
     page.goto(_written(document, tmp_path, {f"{evil} -> {evil}": {"verdict": evil, "requests": []}}))
     page.locator("summary", has_text="as a table").click()
@@ -165,6 +183,8 @@ def _large(people: int, accounts: int, pods: int) -> GraphDocument:
         "goals": [("cluster-admin", [len(nodes) - 1])],
         "starts": list(range(people)),
         "partial": False,
+        "plan": [],
+        "later": 0,
     }
 
 

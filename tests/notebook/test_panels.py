@@ -84,6 +84,17 @@ def test_a_panel_is_one_widget(cluster: simkit.Cluster, show: Callable[[simkit.C
     assert {part._model_name for part in shown.children} == {"WidgetModel"}
 
 
+def test_a_plan_for_other_goals_is_told(cluster: simkit.Cluster) -> None:
+    """Its paths cannot be drawn among those to one goal; among all of them they are."""
+    plan = cluster.remediation_plan(best=1)
+    wrong = path_graph(cluster, goal="cluster-admin", plan=plan)
+    wrong.wait()
+    assert "the plan is for other goals: " in wrong.work.told.value
+    shown = path_graph(cluster, plan=plan)
+    shown.wait()
+    assert len(shown.view.graph["plan"][0][1]) == plan[0].closes
+
+
 def test_a_goal_that_nobody_knows_is_told(cluster: simkit.Cluster) -> None:
     """A mistake stands in the panel."""
     shown = path_graph(cluster, goal="world peace")

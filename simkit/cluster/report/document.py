@@ -29,6 +29,7 @@ from simkit.meta.python_gc import collection_paused
 if TYPE_CHECKING:
     from simkit.analysis import Cause, Finding, PlanStep, RemediationPlan
     from simkit.analysis.causes import Causes, Remedy
+    from simkit.analysis.escalation.find.graph_document import GraphDocument
     from simkit.analysis.findings.suppress import SuppressedAudit
     from simkit.analysis.rbac.subject import Members
     from simkit.snapshot.dump import Dump
@@ -89,14 +90,16 @@ def document(dump: Dump, sifted: SuppressedAudit, request: Request, *, tell: Any
     )
     every = (*sifted.audit.findings, *(one.finding for one in sifted.accepted))
     say("looking for the changes that close most of them")
-    best = aside(
-        lambda: _plan(
-            remediation_plan(
-                snapshot, goal=request.goals, best=request.best, audit_log=request.audit_log, members=request.members
-            ),
-            dump,
+
+    def planned() -> tuple[dict[str, Any], GraphDocument]:
+        best = remediation_plan(
+            snapshot, goal=request.goals, best=request.best, audit_log=request.audit_log, members=request.members
         )
-    )
+        steps = ((str(step.change), step.closed) for step in best)
+        graph = graph_document(snapshot, paths, request.goals, members=request.members, plan=steps)
+        return _plan(best, dump), graph
+
+    begun = aside(planned)
     causes = request.causes or group_causes(
         snapshot, every, tuple(paths), members=request.members, managed=request.managed
     )
@@ -105,6 +108,7 @@ def document(dump: Dump, sifted: SuppressedAudit, request: Request, *, tell: Any
     ids, subjects, teams = _ids(every), {path.subject for path in paths}, teams_of(dump)
     owners = {id(finding): cause for cause in causes for finding in cause.findings}
     names = {cause.key: stable_id("c", str(cause.key)) for cause in causes}
+    plan, graph = begun()
     made: dict[str, Any] = {
         "kind": KIND,
         "simkit": VERSION,
@@ -129,9 +133,9 @@ def document(dump: Dump, sifted: SuppressedAudit, request: Request, *, tell: Any
             for one in frameworks().values()
         ],
         "natures": causes.summary_records(),
-        "plan": best(),
+        "plan": plan,
         "paths": [[path.subject, path.goal.name] for path in paths],
-        "graph": graph_document(snapshot, paths, request.goals, members=request.members),
+        "graph": graph,
         "path_groups": [_path_group(one, names) for one in groups],
         "findings": [_finding(one, ids, owners.get(id(one)), names, dump, teams) for one in sifted.audit.findings],
         "accepted": [

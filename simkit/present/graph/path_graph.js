@@ -30,6 +30,11 @@ class Ways {
     this.edges = data.edges.map(([source, target, use], id) => ({ id, source, target, ...uses[use] }));
     this.goals = data.goals.map(([text, ends]) => ({ text, ends }));
     this.starts = data.starts;
+    this.plan = data.plan.map(([text, closed]) => ({ text, paths: closed.map(([goal, numbers]) => {
+      const edges = numbers.map((number) => this.edges[number]);
+      return { start: this.nodes[edges[0].source], goal: this.goals[goal], hops: edges.reduce((sum, edge) => sum + edge.hops, 0), edges };
+    }) }));
+    if (data.later) this.edges.length -= data.later; // those of the plan alone
     this.leading = new Set(this.edges.map((edge) => edge.source));
     this.into = this.nodes.map(() => []);
     for (const edge of this.edges) this.into[edge.target].push(edge);
@@ -204,6 +209,7 @@ export function mount(root, data, { proofs = {}, prove = null, folded = false } 
   const every = ways.paths().length;
   const unfolded = new Set();
   let paths = [];
+  let counts = "";
   let shown = [];
   let chosen = null; // the path that stands out
   let drawing = null;
@@ -216,6 +222,7 @@ export function mount(root, data, { proofs = {}, prove = null, folded = false } 
   const from = made("input", { type: "search", list: names, placeholder: "any subject", "aria-label": "from" });
   const goal = made("select", { "aria-label": "to" }, ...ways.goals.map((one, number) => made("option", { value: number }, one.text)), made("option", { value: "" }, "any goal"));
   const fold = made("select", {}, ...[["kind", "similar nodes"], ["namespace", "by namespace"], ["", "nothing"]].map(([value, text]) => made("option", { value }, text)));
+  const step = made("select", {}, made("option", { value: "" }, "all of them"), ...ways.plan.map(({ text, paths }, number) => made("option", { value: number }, `${number + 1}. ${text} (${paths.length.toLocaleString("en")})`)));
   const all = made("input", { type: "checkbox" });
   const fit = made("button", { type: "button" }, "Show all");
   const said = made("p", { class: "sk-said", role: "status" });
@@ -229,7 +236,7 @@ export function mount(root, data, { proofs = {}, prove = null, folded = false } 
   root.replaceChildren(
     made("div", { class: "sk-graph" },
       made("datalist", { id: names }, ...ways.starts.map((start) => made("option", { value: ways.nodes[start].text }))),
-      made("div", { class: "sk-controls" }, field("From", from), field("To", goal), field("Fold", fold), field("All steps", all), fit),
+      made("div", { class: "sk-controls" }, field("From", from), field("To", goal), ...(ways.plan.length ? [field("Paths closed by a step of the plan", step)] : []), field("Fold", fold), field("All steps", all), fit),
       said, canvas, key, about,
       made("details", {}, made("summary", {}, "Undo a binding, and see what closes"), bindings),
       made("details", {}, made("summary", {}, "Steps that an attacker may take"), steps),
@@ -237,20 +244,28 @@ export function mount(root, data, { proofs = {}, prove = null, folded = false } 
         made("div", { class: "sk-scroll" }, made("table", {}, made("thead", {}, made("tr", {}, ...["from", "to", "hops", "steps"].map((name) => made("th", { scope: "col" }, name)))), body)), more)));
 
   const words = (path) => path.edges.filter((edge) => edge.step).map((edge) => edge.step.title).join(", ");
-  const asked = () => paths.filter((path) => (goal.value === "" || path.goal === ways.goals[goal.value]) && path.start.text.toLowerCase().includes(from.value.trim().toLowerCase()));
+  const asked = () => (step.value ? ways.plan[step.value].paths : paths).filter((path) => (goal.value === "" || path.goal === ways.goals[goal.value]) && path.start.text.toLowerCase().includes(from.value.trim().toLowerCase()));
 
   // Search again, after a change of what is possible.
   function search() {
     paths = ways.paths();
     const closed = every - paths.length;
     const undone = ways.removed.size || ways.withoutSteps.size;
-    said.textContent = undone
+    counts = undone
       ? `${plural(paths.length, "path")} of ${every.toLocaleString("en")} left in this graph; ${closed.toLocaleString("en")} closed. simkit what-if verifies a change on the whole cluster.`
       : !every ? "No path leads to these goals." : `${plural(every, "path")} of ${plural(ways.starts.length, "subject")}${data.partial ? "; the graph is large, so only the best paths are in it" : ""}`;
     show();
   }
 
+  // What the plan has closed after a step, each path counted where it is closed.
+  function planned() {
+    const [number, before] = [Number(step.value), ways.plan.slice(0, Number(step.value)).reduce((sum, one) => sum + one.paths.length, 0)];
+    const closes = ways.plan[number].paths.length;
+    return `Step ${number + 1} of the plan closes ${plural(closes, "path")} of ${every.toLocaleString("en")}; ${(every - before - closes).toLocaleString("en")} are left after it.`;
+  }
+
   function show() {
+    said.textContent = step.value ? planned() : counts;
     shown = asked();
     if (chosen && !shown.includes(chosen)) chosen = shown.find((path) => path.start === chosen.start && path.goal === chosen.goal) || null;
     body.replaceChildren(...shown.slice(0, ROWS).map(row));
@@ -460,8 +475,9 @@ export function mount(root, data, { proofs = {}, prove = null, folded = false } 
   ticks(steps, [...new Set(ways.steps.map((step) => step.title))].sort().map((title) => [title, "", true]), put(ways.withoutSteps));
 
   from.addEventListener("input", show);
-  for (const input of [goal, fold, all]) input.addEventListener("change", () => { unfolded.clear(); show(); });
-  fit.addEventListener("click", () => { chosen = null; from.value = ""; goal.value = "0"; unfolded.clear(); show(); });
+  step.addEventListener("change", () => { goal.value = ""; from.value = ""; });
+  for (const input of [goal, step, fold, all]) input.addEventListener("change", () => { unfolded.clear(); show(); });
+  fit.addEventListener("click", () => { chosen = null; from.value = step.value = ""; goal.value = "0"; unfolded.clear(); show(); });
   canvas.addEventListener("keydown", (event) => {
     const camera = view && view.getCamera();
     const [x, y] = { ArrowLeft: [-0.1, 0], ArrowRight: [0.1, 0], ArrowUp: [0, 0.1], ArrowDown: [0, -0.1] }[event.key] || [0, 0];

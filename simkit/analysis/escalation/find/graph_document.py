@@ -16,6 +16,7 @@ from simkit.analysis.escalation.find.states import AttackState
 from simkit.analysis.rbac.index import members_in
 from simkit.analysis.rbac.objects import display_name
 from simkit.analysis.rbac.subject import Members, text_of
+from simkit.meta.errors import SimkitError
 from simkit.meta.visible_text import one_line
 from simkit.seams.snapshot import Snapshot
 
@@ -43,6 +44,10 @@ class GraphDocument(TypedDict):
     """The nodes of the subjects with a path."""
     partial: bool
     """Whether edges were left out because there are more than ``MOST_EDGES``."""
+    plan: list[tuple[str, list[tuple[int, list[int]]]]]
+    """Of each step of a plan its text, and of each path that it closes the goal and the edges."""
+    later: int
+    """The number of edges at the end that only the plan has: ways that are the best ones after its earlier steps."""
 
 
 def graph_document(
@@ -51,6 +56,7 @@ def graph_document(
     goal: Goal | str | Iterable[Goal | str] = WELL_KNOWN,
     *,
     members: Members | None = None,
+    plan: Iterable[tuple[str, Iterable[Path]]] = (),
 ) -> GraphDocument:
     """The escalation graph between the subjects of some paths and some goals, for a browser.
 
@@ -60,6 +66,8 @@ def graph_document(
         What ``escalations`` finds for these goals and members.
     goal, members
         As for ``escalations``.
+    plan
+        The steps of a plan for these goals, in words, with the paths that each closes.
 
     Returns
     -------
@@ -70,7 +78,7 @@ def graph_document(
     Raises
     ------
     SimkitError
-        For a text that is no goal.
+        For a text that is no goal, and a plan for other goals.
     IncompleteSnapshot
         Where roles or bindings were not captured.
 
@@ -91,9 +99,29 @@ def graph_document(
     starts = tuple(dict.fromkeys(path.start for path in found))
     edges = _leading(graph, starts, goals)
     partial = len(edges) > MOST_EDGES
-    return _written(
-        graph, dict.fromkeys(e for p in found for e in p.edges) if partial else edges, starts, goals, partial
-    )
+    if partial:
+        edges = list(dict.fromkeys(edge for path in found for edge in path.edges))
+    numbers: dict[tuple[AttackState, AttackState, str], int] = {}
+    for number, edge in enumerate(edges):
+        numbers.setdefault((edge.source, edge.target, edge.primitive), number)
+    every, names = list(edges), [goal.name for goal in goals]
+
+    def place(edge: Edge) -> int:
+        number = numbers.setdefault((edge.source, edge.target, edge.primitive), len(every))
+        if number == len(every):
+            every.append(edge)
+        return number
+
+    plan = [(text, tuple(closed)) for text, closed in plan]
+    others = {path.goal.name for _, closed in plan for path in closed}.difference(names)
+    if others:
+        raise SimkitError(f"the plan is for other goals: {', '.join(sorted(others))}; ask for paths to these, too")
+    steps = [
+        (one_line(text), [(names.index(path.goal.name), [place(edge) for edge in path.edges]) for path in closed])
+        for text, closed in plan
+    ]
+    written = _written(graph, every, starts, goals, partial)
+    return {**written, "plan": steps, "later": len(every) - len(edges)}
 
 
 def _leading(graph: EscalationGraph, starts: Sequence[AttackState], goals: Sequence[Goal]) -> list[Edge]:
@@ -141,6 +169,8 @@ def _written(
         ],
         "starts": [nodes[state] for state in starts],
         "partial": partial,
+        "plan": [],
+        "later": 0,
     }
 
 
