@@ -688,3 +688,15 @@ def test_outputs_of_other_tools_are_read_as_those_of_the_command_lines() -> None
     assert caveats_of_aks({"data": OF_AKS, "count": 9, "skip_token": None}) == caveats_of_aks(OF_AKS)
     kept = [one for one in OF_AKS if not (isinstance(one, list) and "@odata.type" in str(one))]
     assert caveats_of_aks(in_snake_case(kept)) == caveats_of_aks(kept)
+
+
+@pytest.mark.parametrize("start", ['{"principalId": ', '{"value": ', '{"AssumeRolePolicyDocument": ', '{"bindings": '])
+def test_outputs_that_nest_deeply_end_in_an_error_of_ours(start: str) -> None:
+    """Up to the depth that the reader of JSON takes."""
+    for opened, closed in (("[", "]"), ('{"a_b": ', "}")):
+        deep = f"{start}{opened * 900}1{closed * 900}}}"
+        for outputs in (deep, [*map(json.dumps, OF_AKS), deep]):
+            try:
+                simkit.load([], captured=["*"], cloud=outputs)
+            except simkit.SimkitError:
+                continue

@@ -36,6 +36,8 @@ from simkit.snapshot.cloud.output import (
 )
 
 _MEMBER: Final = "#microsoft.graph."
+_LEVELS: Final = 6
+"""The levels of an output that are looked at."""
 _CLUSTER: Final = re.compile(r"/providers/microsoft\.containerservice/managedclusters/[^/]+$", re.ASCII)
 _ID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
 
@@ -142,14 +144,16 @@ def is_id(text: str) -> bool:
     return bool(_ID.fullmatch(text))
 
 
-def _in_camel_case(value: Any) -> Any:
+def _in_camel_case(value: Any, levels: int = _LEVELS) -> Any:
     """A value with the names of its fields as the REST API has them: the SDK for Python writes ``principal_id``."""
+    if not levels:
+        return value
     if isinstance(value, Mapping):
         return {
-            re.sub(r"(?<=[a-z])_([a-z])", lambda found: found[1].upper(), str(name)): _in_camel_case(one)
+            re.sub(r"(?<=[a-z])_([a-z])", lambda found: found[1].upper(), str(name)): _in_camel_case(one, levels - 1)
             for name, one in value.items()
         }
-    return [_in_camel_case(one) for one in value] if isinstance(value, list) else value
+    return [_in_camel_case(one, levels - 1) for one in value] if isinstance(value, list) else value
 
 
 def field_of(value: Mapping[str, Any], *names: str) -> Any:
