@@ -48,7 +48,7 @@ def test_findings_are_filtered_and_linked(page: Page, report: str) -> None:
 
 
 def test_places_of_pictures_lead_on(page: Page, report: str) -> None:
-    """A place shows the ways through it, a point of the curve its step, a namespace of the heat map its findings."""
+    """A place shows the ways through it, a step of the plan its details, a namespace of the heat map its findings."""
     page.goto(report)
     every = page.locator("#paths details[id]").count()
     page.locator("#paths > details > summary").first.click()
@@ -58,7 +58,7 @@ def test_places_of_pictures_lead_on(page: Page, report: str) -> None:
     assert page.locator("#paths details[id]:visible").count() == told < every
     page.click("#through button")
     expect(page.locator("#through")).to_be_hidden()
-    page.locator("svg.curve a circle.paths").first.click()
+    page.locator("#plan a[href='#s-1']").first.click()
     expect(page.locator("#s-1 > .in")).to_be_visible()
     namespace = page.locator("#exposure a[data-namespace]").first
     name = namespace.inner_text()

@@ -188,12 +188,12 @@ def test_paper_has_details_of_what_is_worst_alone(tmp_path: Path) -> None:
 
 
 def test_places_lead_on(tmp_path: Path) -> None:
-    """Each place of a path, each point of the plan's curve and each namespace of the heat map leads to more of it."""
+    """Each place of a path, each step of the plan and each namespace of the heat map leads to more of it."""
     made = content(dump_of(*OBJECTS))
     text = write_page(made, tmp_path / "report.html").read_text(encoding="utf-8")
     places = {step["target"] for group in made["path_groups"] for step in group["steps"]}
     assert {target for way in Page(text).data["ways"] for _, target, _ in way["steps"]} == places
-    assert all(f'<a href="#s-{step["number"]}"><circle' in text for step in made["plan"]["steps"])
+    assert all(f'<td><a href="#s-{step["number"]}">' in text for step in made["plan"]["steps"])
     held = {row["namespace"] for row in made["exposure"]["rows"]} - {"*"}
     assert set(re.findall(r'data-namespace="([^"]*)"', text)) == held
 

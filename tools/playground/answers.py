@@ -160,12 +160,11 @@ class Session:
         from simkit.analysis.findings.suppress import SuppressedAudit
         from simkit.cluster.report.document import Request, document
         from simkit.cluster.report.page import page
-        from simkit.cluster.report.pictures import curve
 
         sifted = SuppressedAudit(audit(self._snapshot), (), (), ())
         content = document(self.dump, sifted, Request(self._name), tell=lambda words: self._tell(words.capitalize()))
         self._tell("Writing the page")
-        return {"html": page(content, {"plan": curve(content["plan"])})}
+        return {"html": page(content)}
 
     def change(self, delete: Sequence[Sequence[str]] = (), manifest: str = "") -> Value:
         """Who gains and loses what, and which paths open and close, when bindings go and manifests are applied."""

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from simkit.analysis.rendering import counted
 from simkit.cluster.report.page_data import data_block, graph_data, page_data, plain_block
-from simkit.cluster.report.pictures import curve
 from simkit.meta.visible_text import one_line
 from simkit.meta.whole_file import write_whole
 from simkit.present.design import MARK
@@ -36,15 +35,13 @@ _WAYS_SHOWN: Final = 30
 """Ways of escalation that are shown at once; the others are folded."""
 
 
-def page(content: Mapping[str, Any], pictures: Mapping[str, str] | None = None) -> str:
+def page(content: Mapping[str, Any]) -> str:
     """The page of a report.
 
     Parameters
     ----------
     content
         What ``document`` gives back, perhaps with a comparison.
-    pictures
-        SVG elements by name, made by simkit itself.
     """
     from markupsafe import Markup
 
@@ -65,7 +62,6 @@ def page(content: Mapping[str, Any], pictures: Mapping[str, str] | None = None) 
             ways_shown=_WAYS_SHOWN,
             levels=LEVELS,
             natures=NATURES,
-            pictures={name: Markup(text) for name, text in (pictures or {}).items()},  # noqa: S704
             mark=Markup(MARK),  # noqa: S704
             data=data_block("data", page_data(content, findings, checks, folded)),
             graph=plain_block("graph-data", graph_data(content)),
@@ -150,4 +146,4 @@ def _counted(number: int, word: str, more: str = "") -> str:
 
 def write_page(content: Mapping[str, Any], target: str | Path) -> Path:
     """Write the content of a report as an HTML page and return its path; folders on the way are made."""
-    return write_whole(target, page(content, {"plan": curve(content["plan"])}))
+    return write_whole(target, page(content))
