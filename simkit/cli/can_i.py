@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 from typing import Any
 
 from simkit.cli.limits import limit_as, repeat_if_quiet
-from simkit.cli.output import VALUES, add_output, write_rows, write_value
+from simkit.cli.output import COMPLETE, VALUES, add_output, write_rows, write_value
 from simkit.cli.questions import (
     SUBJECTS,
     add_groups,
@@ -18,6 +19,7 @@ from simkit.cli.questions import (
     unknown_subject,
 )
 from simkit.cli.source import add_members, add_namespace, add_source, read, read_members
+from simkit.cli.terminal import is_terminal
 from simkit.meta.errors import SimkitError
 
 DESCRIPTION = "Answers yes with the binding that grants it, or no with the grants that come closest."
@@ -29,7 +31,9 @@ examples:
 
 Exit code: 0 for yes, 1 for no, 2 for wrong use or unreadable input.
 """
-LISTED = ("scope", "verbs", "what", "names", "effective", "via_group", "binding", "role")
+LISTED = ("scope", "verbs", "what", "names", "effect", "via_group", "binding", "role")
+_SOMETIMES = ("names", "effect", "via_group")
+"""Columns that are left out where no row has anything in them."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -116,9 +120,26 @@ def write_permissions(args: argparse.Namespace, subject: str) -> int:
         raise SimkitError(f"{unknown} ({told})")
     found = permissions(snapshot, subject, namespace=args.namespace, members=members)
     limit_as(found.attrs)
-    rows = found.to_dict("records")
-    write_rows(COLUMNS, rows, args.output, shown=LISTED, short=_short, empty=f"{subject} has no permissions")
+    rows, empty = found.to_dict("records"), f"{subject} has no permissions"
+    if args.output in COMPLETE:
+        write_rows(COLUMNS, rows, args.output, empty=empty)
+    else:
+        listed = _folded(map(_short, rows)) if is_terminal() else list(map(_short, rows))
+        columns = [name for name in LISTED if name not in _SOMETIMES or any(row[name] for row in listed)]
+        write_rows(columns, listed, args.output, empty=empty)
     return 0 if any(row["effective"] for row in rows) else 1
+
+
+def _folded(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows, those of a grant that differ only in their resources as one."""
+    found: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row in rows:
+        key = tuple(row[name] for name in LISTED if name != "what")
+        if key in found:
+            found[key]["what"] += f",{row['what']}"
+        else:
+            found[key] = row
+    return list(found.values())
 
 
 def _short(row: Any) -> dict[str, Any]:
@@ -128,7 +149,8 @@ def _short(row: Any) -> dict[str, Any]:
 
     rule = Rule((), row["api_groups"], row["resources"], (), row["urls"])
     return {
-        **{name: row[name] for name in ("scope", "verbs", "effective", "via_group")},
+        **{name: row[name] for name in ("scope", "verbs", "via_group")},
+        "effect": "" if row["effective"] else "none where it is bound",
         "what": rule_text(rule).strip() if row["rule"] >= 0 or row["urls"] else "(the role is missing)",
         "names": row["resource_names"],
         "binding": f"{row['binding_kind']} {row['binding']}".strip(),
