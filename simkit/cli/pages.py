@@ -39,7 +39,7 @@ _GUESSED_OPTIONS: Final[Mapping[str, str]] = {
     "--subject": "write the subject without an option",
 }
 """Options that people guess of commands without them, and what to write instead."""
-_NO_COMMAND: Final = re.compile(r"argument COMMAND: invalid choice: '(.*?)' \(choose from (.*)\)$")
+_NO_COMMAND: Final = re.compile(r"argument COMMAND: invalid choice: '(.*)' \(choose from ([^()]*)\)$")
 
 
 class Listed(Protocol):

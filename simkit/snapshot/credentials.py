@@ -175,7 +175,8 @@ def _in_command(words: Sequence[Any]) -> list[int]:
     plain = [index for index, word in enumerate(named) if not word.startswith("-")]
     for (program, verb), place in _POSITIONS.items():
         if program in named and verb in named:
-            later = [index for index in plain if index > named.index(verb)]
+            at = named.index(verb)
+            later = [index for index in plain if index > at]
             return later[place - 1 : place]
     return []
 
@@ -202,7 +203,7 @@ def without_flags(words: Sequence[Any], programs: str = "") -> list[Any]:
     client = any(_CLIENTS.search(text) for text in (programs, *texts))
     kept: list[Any] = []
     before = ""
-    positional = positional_passwords(words)
+    positional = frozenset(positional_passwords(words))
     for index, word in enumerate(words):
         plain = GONE if index in positional else word
         kept.append(_without_flag(plain, before, client=client) if isinstance(word, str) else word)

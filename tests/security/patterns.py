@@ -1,4 +1,4 @@
-"""Every regular expression of Python's ``re`` in the source, and how long the worst texts for one keep it."""
+"""Every regular expression of Python's ``re`` in the source, and how the price of the worst texts for one grows."""
 
 from __future__ import annotations
 
@@ -6,26 +6,25 @@ import ast
 import re
 import re._constants as codes
 import re._parser as parser
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from importlib import import_module
 from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
 import simkit
+from tests.security.backtracking import ENDLESS, steps
+from tests.security.prices import LINEAR
 
 ROOT: Final = Path(simkit.__file__).parent
 _CALLS: Final = frozenset(
     {"compile", "match", "search", "fullmatch", "sub", "subn", "findall", "finditer", "split"},
 )
 _NAMES: Final = "match|search|fullmatch|sub|subn|findall|finditer|split"
-LENGTH: Final = 3000
-"""Letters of a text: a price that grows with its square is fifty times the linear one."""
-_DEEP: Final = 19
-"""Repetitions at which an exponential price shows, and does not yet stop the test."""
+FEW: Final = 60
+MANY: Final = 600
+"""Letters of a text: a price is that of a square if it is with few and with many, and not up to a bound of the pattern."""
 _MOST: Final = 6
 
 
@@ -106,60 +105,23 @@ def _stands_at(pattern: Any, node: Any, text: str, path: str) -> bool:
     return isinstance(value, re.Pattern) and value.pattern == pattern
 
 
-SLOW: Final = 0.008
-"""Seconds that no linear pattern takes for a text of ``LENGTH`` on any machine."""
+def growing(use: Use) -> Any:
+    """A text with which the price of a pattern grows faster than the text; None if none of some hundred is one."""
+    tree = parser.parse(use.pattern, use.flags)
+    for method in sorted(use.methods):
+        for text in texts(use.pattern, use.flags):
+            if all(_grows(tree, method, text, letters // len(text[1]) + 1) for letters in (FEW, MANY)):
+                return text
+    return None
 
 
-@cache
-def slow() -> float:
-    """The same on this machine: at most three quarters of what a pattern takes whose price is the square."""
-    square = re.compile(r"\s*\n")
-    return min(SLOW, *(0.75 * _taken(square, "search", " " * LENGTH) for _ in range(5)))
+def _grows(tree: Any, method: str, text: tuple[str, str, str], count: int) -> bool:
+    start, word, end = text
+    half, whole = (steps(tree, method, start + word * number + end) for number in (count, 2 * count))
+    return whole > LINEAR * half or whole > ENDLESS
 
 
-def slowest(use: Use) -> tuple[float, Any]:
-    """The most seconds that a text of some thousand letters takes, with its beginning, what is repeated, its end, and how often."""
-    compiled = re.compile(use.pattern, use.flags)
-    worst: tuple[float, Any] = (0.0, ("", "", "", 0))
-    for method in use.methods:
-        for start, word, end in _texts(use.pattern, use.flags):
-            for count in (_DEEP // len(word) + 1, LENGTH // len(word) + 1):
-                found = _taken(compiled, method, start + word * count + end)
-                if found > slow():
-                    found = min(found, *(_taken(compiled, method, start + word * count + end) for _ in range(3)))
-                worst = max(worst, (found, (start, word, end, count)), key=lambda pair: pair[0])
-                if found > slow():
-                    return worst
-    return worst
-
-
-def grows(use: Use, text: Any) -> bool:
-    """True if half of a text takes less than two fifths of the time, each time that it is tried.
-
-    The time of a linear pattern halves, however slow the machine is at the moment; that of a square one is a quarter.
-    """
-    compiled = re.compile(use.pattern, use.flags)
-    start, word, end, count = text
-    half, whole = (start + word * number + end for number in (count // 2, count))
-    return any(
-        all(_taken(compiled, method, half) < 0.4 * _taken(compiled, method, whole) for _ in range(9))
-        for method in use.methods
-    )
-
-
-def _taken(compiled: re.Pattern[Any], method: str, text: Any) -> float:
-    given: Any = text.encode("latin-1", "replace") if isinstance(compiled.pattern, bytes) else text
-    started = time.thread_time()
-    if method in ("sub", "subn"):
-        getattr(compiled, method)(given[:0], given)
-    elif method == "finditer":
-        list(compiled.finditer(given))
-    else:
-        getattr(compiled, method)(given)
-    return time.thread_time() - started
-
-
-def _texts(pattern: Any, flags: int) -> Iterator[tuple[str, str, str]]:
+def texts(pattern: Any, flags: int) -> Iterator[tuple[str, str, str]]:
     """Beginnings, what is repeated, and ends at which most patterns fail."""
     tree = parser.parse(pattern, flags)
     letters, sample = _letters(tree), _sample(tree)

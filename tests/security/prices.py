@@ -1,72 +1,121 @@
-"""The CPU time of reading input from outside."""
+"""The work of reading input from outside, counted: the same on a busy machine as on a quiet one."""
 
 from __future__ import annotations
 
-import statistics
-import time
-from collections.abc import Callable
-from typing import Any
+import dis
+import sys
+import tracemalloc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import CodeType, FrameType
+from typing import Any, Final
 
 from simkit.meta.python_gc import collection_paused
 
-LINEAR = 3.2
-"""More than the noise of a linear price, less than a quadratic one."""
-_ATTEMPTS = 6
-_ROUNDS = 5
-_LEAST = 0.002
-"""Seconds below which a price is noise."""
+LINEAR: Final = 2.6
+"""More than the steps in which lists and dicts grow, less than a square."""
+_NOISE: Final = 2000
+"""Lines, elements or bytes that are there whatever the input is."""
+_SEARCHES: Final = frozenset({"index", "count", "remove", "replace", "split"})
+_SEARCHED: Final = (list, tuple, str, bytes, bytearray)
 
 
-def price(act: Callable[[], Any]) -> float:
-    """The median of the CPU seconds that something takes."""
-    taken = []
-    with collection_paused():
-        for _ in range(_ROUNDS):
-            start = time.process_time()
-            act()
-            taken.append(time.process_time() - start)
-    return max(statistics.median(taken), _LEAST)
+class Work:
+    """What Python does in a thread: lines, elements that are searched one after the other, bytes that are allocated.
 
-
-def quick_price(act: Callable[[], Any]) -> float:
-    """The least of the CPU seconds that something takes, tried a few times: for what is dear to measure often."""
-    taken = []
-    with collection_paused():
-        for _ in range(3):
-            start = time.process_time()
-            act()
-            taken.append(time.process_time() - start)
-    return max(min(taken), _LEAST)
-
-
-def growth(read: Callable[[Any], Any], make: Callable[[int], Any], size: int) -> float:
-    """The factor by which twice the input costs more: about 2 for a linear price, 4 for a quadratic one.
-
-    A busy machine makes one of the two dearer now and then, but not six times in a row: the least of up to six
-    measurements counts.
+    The C code of one line is seen by what it allocates and by the lengths of the lists and texts that it searches, since
+    ``in``, ``index`` and their like are one call however long these are.
     """
-    small, large = make(size), make(2 * size)
-    found = float("inf")
-    for _ in range(_ATTEMPTS):
-        found = min(found, price(lambda: read(large)) / price(lambda: read(small)))
-        if found < LINEAR:
-            break
+
+    def __init__(self) -> None:
+        self.lines = self.searched = self.allocated = self.calls = 0
+        self._held = 0
+        self._memberships: dict[int, tuple[CodeType, dict[int | None, list[tuple[dis.Instruction, ...]]]]] = {}
+
+    def counts(self) -> tuple[int, int, int]:
+        """The three of them."""
+        return self.lines, self.searched, self.allocated
+
+    def executed(self, frame: FrameType, event: str, _: Any) -> Any:
+        """Notice a line of a function, before it runs."""
+        if event == "line":
+            self.lines += 1
+            self.allocated += tracemalloc.get_traced_memory()[1] - self._held
+            self._look(frame)
+            tracemalloc.reset_peak()
+            self._held = tracemalloc.get_traced_memory()[0]
+        return self.executed
+
+    def called(self, _: FrameType, event: str, function: Any) -> None:
+        """Notice a call, also of what is written in C."""
+        self.calls += event in ("call", "c_call")
+        if event == "c_call" and function.__name__ in _SEARCHES:
+            self._search(function.__self__)
+
+    def _look(self, frame: FrameType) -> None:
+        code = frame.f_code
+        if id(code) not in self._memberships:  # a code object takes long to hash
+            self._memberships[id(code)] = code, _memberships(code)
+        for loads in self._memberships[id(code)][1].get(frame.f_lineno, ()):
+            self._search(_loaded(frame, loads))
+
+    def _search(self, container: object) -> None:
+        if isinstance(container, _SEARCHED):
+            self.searched += len(container)
+
+
+def _memberships(code: CodeType) -> dict[int | None, list[tuple[dis.Instruction, ...]]]:
+    """For each line of a function with ``in`` the one or two instructions that load what is searched."""
+    found: dict[int | None, list[tuple[dis.Instruction, ...]]] = {}
+    loads: tuple[dis.Instruction, ...] = ()
+    for instruction in dis.get_instructions(code):
+        if instruction.opname == "CONTAINS_OP":
+            line = instruction.positions.lineno if instruction.positions else None
+            found.setdefault(line, []).append(loads)
+        loads = (*loads, instruction)[-2:]
     return found
 
 
-def growth_of_fresh(act: Callable[[Any], Any], make: Callable[[int], Any], size: int) -> float:
-    """The same for what can be done only once with what was made, such as to bring a cluster to rest."""
+def _loaded(frame: FrameType, loads: tuple[dis.Instruction, ...]) -> object:
+    """What the last of some instructions loads: a variable, or the field of one."""
+    *owner, last = loads
+    if last.opname.startswith("LOAD_ATTR") and owner:
+        held = _loaded(frame, tuple(owner))
+        return (
+            None if isinstance(getattr(type(held), last.argval, None), property) else getattr(held, last.argval, None)
+        )
+    name = last.argval[-1] if last.opname.startswith("LOAD_FAST_") else last.argval
+    return frame.f_locals.get(name) if "LOAD_" in last.opname and isinstance(name, str) else None
 
-    def taken(count: int) -> float:
-        made = make(count)
-        with collection_paused():
-            start = time.process_time()
-            act(made)
-            return max(time.process_time() - start, _LEAST)
 
-    found = float("inf")
-    for _ in range(_ATTEMPTS):
-        found = min(found, taken(2 * size) / taken(size))
-        if found < LINEAR:
-            break
-    return found
+@contextmanager
+def counted(*, lines: bool = True) -> Iterator[Work]:
+    """The work of this thread while the context lasts; without ``lines`` its calls, which takes less time."""
+    work, traced, profiled = Work(), sys.gettrace(), sys.getprofile()
+    with collection_paused():
+        sys.setprofile(work.called)
+        if lines:
+            tracemalloc.start()
+            sys.settrace(work.executed)
+        try:
+            yield work
+        finally:
+            sys.settrace(traced)
+            sys.setprofile(profiled)
+            tracemalloc.stop()
+
+
+def growth(act: Callable[[Any], Any], make: Callable[[int], Any], size: int) -> float:
+    """The factor by which twice the input costs more work: about 2 for a linear price, 4 for a quadratic one.
+
+    Another input goes first, whose turn loads modules. Each input has one turn, so that no cache knows it.
+    """
+    act(make(size // 2 + 1))
+    small, large = (_work(act, make(count)) for count in (size, 2 * size))
+    return max(more / max(less, _NOISE) for less, more in zip(small, large, strict=True))
+
+
+def _work(act: Callable[[Any], Any], given: Any) -> tuple[int, int, int]:
+    with counted() as work:
+        act(given)
+    return work.counts()

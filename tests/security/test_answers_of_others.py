@@ -110,7 +110,7 @@ def test_twice_the_head_costs_about_twice_as_much() -> None:
             + b"\r\nok"
         )
 
-    assert growth(lambda text: response_headers(answer(text), b"", length=2), made, 20_000) < LINEAR
+    assert growth(lambda text: response_headers(answer(text), b"", length=2), made, 2000) < LINEAR
 
 
 @pytest.mark.parametrize(
@@ -281,4 +281,4 @@ def test_values_in_an_answer_have_a_greatest_number() -> None:
     for text in (b"[" + b"NaN," * 60_000 + b"1]", b"[" * 2000 + b"1," * 60_000):
         with pytest.raises(json.JSONDecodeError):
             parse_answer(text)
-    assert growth(parse_answer, lambda count: b"[" + b'{"a":1},' * count + b"1]", 60_000) < LINEAR
+    assert growth(parse_answer, lambda count: b"[" + b'{"a":1},' * count + b"1]", 6000) < LINEAR

@@ -82,14 +82,14 @@ def _streams(count: int) -> bytes:
 
 
 FRAMES: dict[str, tuple[Callable[[bytes], _Wire], Callable[[int], bytes], int]] = {
-    "WebSocket, a message in empty parts": (_websocket, lambda n: _frame(_TEXT_PART) + _frame(_PART) * n, 4000),
-    "WebSocket, pings": (_websocket, lambda n: _frame(_PING) * n, 1500),
-    "watch, a message in empty parts": (_watch, lambda n: _frame(_TEXT_PART) + _frame(_PART) * n, 4000),
-    "watch, pings": (_watch, lambda n: _frame(_PING) * n, 1500),
-    "SPDY, pings": (_spdy, lambda n: _control(6, bytes(4)) * n, 4000),
-    "SPDY, streams": (_spdy, _streams, 1000),
-    "SPDY, empty data": (_spdy, lambda n: _streams(1) + struct.pack(">II", 1, 0) * n, 8000),
-    "SPDY, one frame in many pieces": (_spdy, lambda n: struct.pack(">II", 1, n) + bytes(n), 1_000_000),
+    "WebSocket, a message in empty parts": (_websocket, lambda n: _frame(_TEXT_PART) + _frame(_PART) * n, 400),
+    "WebSocket, pings": (_websocket, lambda n: _frame(_PING) * n, 150),
+    "watch, a message in empty parts": (_watch, lambda n: _frame(_TEXT_PART) + _frame(_PART) * n, 400),
+    "watch, pings": (_watch, lambda n: _frame(_PING) * n, 150),
+    "SPDY, pings": (_spdy, lambda n: _control(6, bytes(4)) * n, 400),
+    "SPDY, streams": (_spdy, _streams, 100),
+    "SPDY, empty data": (_spdy, lambda n: _streams(1) + struct.pack(">II", 1, 0) * n, 800),
+    "SPDY, one frame in many pieces": (_spdy, lambda n: struct.pack(">II", 1, n) + bytes(n), 100_000),
 }
 
 

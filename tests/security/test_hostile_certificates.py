@@ -189,17 +189,17 @@ def test_masters_are_refused_however_their_name_is_written(cluster: Cluster) -> 
 
 
 PRICES: dict[str, tuple[Callable[[int], bytes], int]] = {
-    "organizations": (lambda n: request([(CN, "eve"), *((O, f"g{at}") for at in range(n))]), 5_000),
-    "letters of a name": (lambda n: request([(CN, "a" * n)]), 300_000),
+    "organizations": (lambda n: request([(CN, "eve"), *((O, f"g{at}") for at in range(n))]), 500),
+    "letters of a name": (lambda n: request([(CN, "a" * n)]), 30_000),
     "alternative names": (
         lambda n: request([], [x509.SubjectAlternativeName([x509.DNSName(f"{at}.x") for at in range(n)])]),
-        10_000,
+        1000,
     ),
     "extensions": (
         lambda n: request([], [_extension(at) for at in range(n)]),
-        5_000,
+        500,
     ),
-    "depth": (nested, 20_000),
+    "depth": (nested, 2000),
     "bits of a modulus": (lambda n: of_modulus(n, 65537), 1 << 19),
 }
 

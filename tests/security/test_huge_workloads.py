@@ -26,7 +26,7 @@ from simkit.schema.catalogue import Resource
 from simkit.seams import ABSENT
 from tests.engine.controllers.test_aggregation import Recording
 from tests.engine.controllers.worlds import job, names, obj, patch, volume, wish, workload
-from tests.security.prices import LINEAR, growth, growth_of_fresh
+from tests.security.prices import LINEAR, growth
 
 MOST = 2**31 - 1
 
@@ -119,7 +119,7 @@ def test_slices_of_many_groups_cost_their_number() -> None:
     def reconcile(given: tuple[dict[Group, list[dict[str, Any]]], list[Object]]) -> None:
         SliceReconciler(Recording(), "default", "s", {"name": "s"}, {}, {}, 100).reconcile(*given)
 
-    assert growth(reconcile, groups, 400) < LINEAR
+    assert growth(reconcile, groups, 60) < LINEAR
 
 
 @pytest.mark.slow
@@ -136,7 +136,7 @@ def test_claims_and_volumes_cost_their_number() -> None:
             made.create(wish(f"shared-{number}", accessModes=["ReadWriteMany"]))
         return made
 
-    assert growth_of_fresh(lambda made: made.settle(), both, 50) < LINEAR
+    assert growth(lambda made: made.settle(), both, 8) < LINEAR
 
 
 def _definition(plural: str, kind: str) -> Object:
@@ -160,7 +160,7 @@ def test_definitions_cost_their_number() -> None:
             made.create(_definition(f"things{number}", f"Thing{number}"))
             made.create(_definition(f"same{number}", "Same"))
 
-    assert growth_of_fresh(write, lambda count: count, 40) < LINEAR
+    assert growth(write, lambda count: count, 10) < LINEAR
 
 
 def test_flow_schemas_cost_their_number() -> None:
@@ -179,7 +179,7 @@ def test_flow_schemas_cost_their_number() -> None:
             [dangling] = made.get("flowschema", f"s{number}")["status"]["conditions"]
             assert (dangling["type"], dangling["status"]) == ("Dangling", wanted)
 
-    assert growth_of_fresh(write, lambda count: count, 60) < LINEAR
+    assert growth(write, lambda count: count, 10) < LINEAR
 
 
 def test_policies_cost_their_number(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -278,7 +278,7 @@ def test_what_counts_pods_costs_the_number_of_objects(make: Callable[[int], Obje
             )
         return made
 
-    assert growth_of_fresh(lambda made: made.settle(), both, 150) < LINEAR
+    assert growth(lambda made: made.settle(), both, 15) < LINEAR
 
 
 def _webhooks(number: int) -> Object:

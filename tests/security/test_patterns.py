@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from re._parser import parse
 
 import pytest
 
 from simkit.snapshot.load import load
-from tests.security.patterns import Use, grows, slow, slowest, uses
+from tests.security.backtracking import spans
+from tests.security.patterns import Use, growing, texts, uses
 
 MADE = {
     "analysis/escalation/prove/required_requests.py": "patterns of our own table, tried on words of our own",
@@ -31,18 +33,24 @@ def test_patterns_that_are_made_are_known() -> None:
 @pytest.mark.parametrize("part", range(4))
 def test_no_pattern_backtracks(part: int) -> None:
     """The price of the worst of some hundred texts, made of what the pattern itself names, grows with its length."""
-    found = [(use, *slowest(use)) for use in USES[part::4] if use.pattern is not None]
-    assert not [(use.path, use.line, text) for use, taken, text in found if taken > slow() and grows(use, text)]
+    assert not [
+        (use.path, use.line, text) for use in USES[part::4] if use.pattern is not None and (text := growing(use))
+    ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("pattern", ["(a+)+b", "(a|a)*b", r"\s*\n", "(?:x*y*)*z"])
 def test_the_search_for_texts_finds_bad_patterns(pattern: str) -> None:
     """It knows those that everybody warns of."""
-    used = Use("", 1, pattern, re.DOTALL, frozenset({"search"}))
-    taken, text = slowest(used)
-    assert taken > slow()
-    assert grows(used, text)
+    assert growing(Use("", 1, pattern, re.DOTALL, frozenset({"search"})))
+
+
+def test_steps_are_counted_by_a_true_matcher() -> None:
+    """The matcher that counts them finds what ``re`` finds, with every pattern of the source."""
+    for use in USES:
+        for start, word, end in texts(use.pattern, use.flags) if isinstance(use.pattern, str) else ():
+            text = start + word * 3 + end
+            found = [match.span() for match in re.finditer(use.pattern, text, use.flags)]
+            assert spans(parse(use.pattern, use.flags), "finditer", text) == found, (use.pattern, text)
 
 
 def test_comments_with_returns() -> None:

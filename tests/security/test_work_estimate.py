@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +16,8 @@ from simkit.cluster.options import Options
 from simkit.engine.authn.token_sources import StaticTokens
 from simkit.engine.http.apiserver import APIServerHandler
 from simkit.engine.http.server import Server, ServingOptions
+from simkit.engine.pipeline.representation import bodies
+from simkit.engine.pipeline.representation.bodies import parse_yaml
 from simkit.engine.pipeline.work_estimate import takes_long
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.identity import MASTERS, Identity
@@ -25,6 +26,7 @@ from simkit.meta.names import GroupVersionResource
 from simkit.meta.objects import Object
 from tests.engine.controllers.worlds import obj
 from tests.security.attacks import MAPS, TABLE, Attack, attacks, preparation
+from tests.security.prices import counted
 
 TOKENS = StaticTokens({"root": Identity("root", (MASTERS,)), "ann": Identity("ann")})
 PODS = "/api/v1/namespaces/default/pods"
@@ -78,15 +80,15 @@ def test_whoever_comes_first_leaves_the_loop(path: str, accept: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", attacks())
 def test_attacks_leave_the_loop(cluster: Cluster, name: str) -> None:
-    """Each of them is estimated to take long, in no time; what is not takes less than a tenth of a second of CPU."""
+    """Each of them is estimated to take long; what is not is little work."""
     request = as_request(attacks()[name])
     assert takes_long(cluster.engine, request) != (name in BRIEF)
     if name in BRIEF:
         with cluster.what_if() as trial:
             trial.perform(request)
-            began = time.process_time()
-            trial.perform(request)
-            assert time.process_time() - began < 0.1
+            with counted() as work:
+                trial.perform(request)
+            assert work.lines < 200_000
 
 
 @pytest.mark.parametrize(
@@ -211,16 +213,14 @@ def test_work_is_cut_off(server: Server, cluster: Cluster) -> None:
     before = cluster.engine.store.revision
     status = asked(server, "POST", f"{MAPS}?timeout=200ms", heavy, **{"content-type": "application/yaml"})
     assert status == 504
-    began = time.monotonic()
     assert asked(server, "POST", f"{MAPS}?dryRun=All", b'{"metadata":{"name":"a"}}' + b" " * 20_000) == 201
-    assert time.monotonic() - began < 10
     assert cluster.engine.store.revision == before
 
 
-@pytest.mark.slow
-def test_others_are_served_meanwhile(server: Server) -> None:
-    """While heavy requests are worked on, health is told; the bound is generous, the bench states the figures."""
-    heavy = b"data:\n" + b"".join(b"  k%d: [a, b, c]\n" % number for number in range(5_000))
+def test_others_are_served_meanwhile(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Heavy requests wait here until health was told: it does not wait for them."""
+    told, heavy = threading.Event(), b"data:\n" + b"".join(b"  k%d: [a, b, c]\n" % number for number in range(5_000))
+    monkeypatch.setattr(bodies, "parse_yaml", lambda *given: told.wait(60) and parse_yaml(*given))
     found: list[int] = []
 
     def attack() -> None:
@@ -229,11 +229,8 @@ def test_others_are_served_meanwhile(server: Server) -> None:
     threads = [threading.Thread(target=attack) for _ in range(4)]
     for thread in threads:
         thread.start()
-    waits = []
-    while any(thread.is_alive() for thread in threads):
-        began = time.perf_counter()
-        assert asked(server, "GET", "/livez") == 200
-        waits.append(time.perf_counter() - began)
-        time.sleep(0.02)
+    assert asked(server, "GET", "/livez") == 200
+    told.set()
+    for thread in threads:
+        thread.join()
     assert found == [400] * 4
-    assert sorted(waits)[len(waits) // 2] < 0.5

@@ -321,6 +321,7 @@ def test_annotations_called_like_credentials_are_gone() -> None:
         "echo ",
         "vault login ",
         "set token ",
+        "htpasswd -b a ; ",
         "a1B2c3",
         "pw ",
     ],
@@ -331,6 +332,6 @@ def test_the_price_of_redaction_grows_with_the_text(word: str) -> None:
     def made(size: int) -> dict[str, Any]:
         text = word * (size // len(word))
         meta = {"name": "a", "annotations": {"x": text}}
-        return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": {"args": [text]}}
+        return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": {"args": [text, *text.split()]}}
 
-    assert growth(lambda obj: list(redacted([obj])), made, 80_000) < LINEAR
+    assert growth(lambda obj: list(redacted([obj])), made, 4000) < LINEAR

@@ -78,9 +78,8 @@ def test_headers_that_do_not_come(hasty: Server, begun: bytes) -> None:
 def test_drip_feeding(hasty: Server) -> None:
     """A byte now and then does not give a client more time."""
     sock = connect(hasty)
-    began = time.monotonic()
     sock.setblocking(False)
-    while time.monotonic() - began < 15:
+    for _ in range(10_000):
         try:
             sock.send(b"a")
             if sock.recv(10) == b"":

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cmp_to_key, lru_cache
 from typing import Final
 
 from simkit.meta.behaviour import ServedBehaviour
@@ -83,6 +83,7 @@ def negotiate(
     return made(behaviour, accept, watchable, convertible, go_restful, binary, tables, text)
 
 
+_INSERTED: Final = 12
 _REMEMBERED: Final = 1024
 """The longest Accept header whose result is cached."""
 
@@ -165,18 +166,22 @@ def _clauses(accept: str) -> list[_Clause]:
     """The clauses of a header, the preferred ones first.
 
     The order of two clauses is not always one of weight, as kube-apiserver has it: ``*/*, application/yaml;q=0.1``
-    prefers YAML. So they are sorted as there, by insertion.
+    prefers YAML. So they are sorted as there: twelve of them by insertion, which is not for more.
     """
+    found = [clause for text in accept.split(",") if (clause := _clause(text))]
+    if len(found) > _INSERTED:
+        return sorted(found, key=cmp_to_key(_order))
     clauses: list[_Clause] = []
-    for text in accept.split(","):
-        clause = _clause(text)
-        if clause is None:
-            continue
+    for clause in found:
         position = len(clauses)
         while position and clause.before(clauses[position - 1]):
             position -= 1
         clauses.insert(position, clause)
     return clauses
+
+
+def _order(one: _Clause, other: _Clause) -> int:
+    return other.before(one) - one.before(other)
 
 
 def _clause(text: str) -> _Clause | None:
