@@ -41,6 +41,12 @@ class SnapshotMemo(Generic[V]):
         derived = _derived_from(snapshot)
         return None if derived is None else derived.get(self)
 
+    def forget(self, snapshot: Snapshot) -> None:
+        """Let the value of a snapshot go, which is needed no more although the snapshot is."""
+        derived = _derived_from(snapshot)
+        if derived is not None:
+            derived.pop(self, None)
+
 
 def _derived_from(snapshot: Snapshot | None) -> Derived | None:
     attributes: dict[str, Any] | None = getattr(snapshot, "__dict__", None)

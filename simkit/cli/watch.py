@@ -7,12 +7,15 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
+from textwrap import shorten
 from threading import Event, Timer
 from typing import TYPE_CHECKING, Final
 
 import orjson
 
+from simkit.analysis.rendering import first_of
 from simkit.cli import limits
 from simkit.cli.event_webhook import EventWebhook, webhook_url
 from simkit.cli.flag_types import seconds
@@ -32,16 +35,22 @@ EXAMPLES = """\
 examples:
   simkit watch                                     # the current context, until Ctrl-C
   simkit watch --context prod --expect access.yaml --for 8h
+  simkit watch --audit-log /var/log/kubernetes/audit.log      # on a control plane node: who wrote
   simkit watch --webhook https://alerts.example.com/hook
 
-An event is told up to three seconds after the write: permissions granted and taken away, escalation paths opened and
+An event is told within two seconds of the write: permissions granted and taken away, escalation paths opened and
 closed, expectations broken. -o json writes one event per line; -o ocsf does so as Detection Findings of OCSF 1.3. The
-author is the field manager of the write. --webhook posts each event as JSON (with -o ocsf as a Detection Finding),
-four times at most, and tells which events were lost. It needs: pip install "kube-simkit[live]"
+author is the user of the write if --audit-log tells it, and its field manager otherwise. --webhook posts each event as
+JSON (with -o ocsf as a Detection Finding), four times at most, and tells which events were lost. It needs: pip install
+"kube-simkit[live]"
 
 Exit code: 0 at the end, 1 if an event of severity high was told, 2 for wrong use or a server that refuses.
 """
 FORMS: Final = ("table", "json", "ocsf")
+_MOST: Final = 5
+"""The objects and commands of a write that a terminal shows; JSON has all."""
+_WIDEST: Final = 160
+"""Letters of an event on a terminal."""
 _OCSF_SEVERITIES: Final = {"info": 1, "high": 4}
 
 
@@ -56,6 +65,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--for", dest="seconds", type=seconds, metavar="TIME", help="how long to watch: 30s or 1h")
     parser.add_argument("--webhook", type=webhook_url, metavar="URL", help="post each event to this URL as JSON")
     parser.add_argument("-o", "--output", choices=FORMS, default="table", help="the form of an event (default: table)")
+    told = "the audit log of kube-apiserver, a file that grows: names the user of each write"
+    parser.add_argument("--audit-log", type=Path, metavar="FILE", help=told)
     add_cloud(parser)
     add_members(parser)
 
@@ -79,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
         if args.seconds is not None:
             timer.start()
 
-    grave = False
+    grave, before = False, None
     with _ended_by_signals(ended), _posted(args.webhook) as post:
         for event in follow(
             live,
@@ -90,11 +101,12 @@ def run(args: argparse.Namespace) -> int:
             members=read_members(args),
             expectations=read_suite(args.expect) if args.expect else None,
             cloud=args.cloud or None,
+            audit_log=args.audit_log,
         ):
-            sys.stdout.write(_written(event, args.output))
+            sys.stdout.write(_table_lines(event, before) if args.output == "table" else _json_line(event, args.output))
             sys.stdout.flush()
             post(ocsf(event) if args.output == "ocsf" else event.to_dict())
-            grave = grave or event.severity == "high"
+            grave, before = grave or event.severity == "high", event
     timer.cancel()
     return 1 if grave else 0
 
@@ -124,11 +136,20 @@ def _ended_by_signals(ended: Event) -> Iterator[None]:
             signal.signal(one, handler)
 
 
-def _written(event: AccessEvent, form: str) -> str:
-    """An event as a line, or as a few with the way back."""
-    if form == "table":
-        undo = "".join(f"    undo: {one}\n" for one in event.undo)
-        return terminal_text(f"{event}\n{undo}")
+def _table_lines(event: AccessEvent, before: AccessEvent | None) -> str:
+    """An event as a line below its write, which is told once with its time, its author and the way back."""
+    lines = []
+    if before is None or (before.time, before.objects) != (event.time, event.objects):
+        at = f"{datetime.fromtimestamp(event.time).astimezone():%H:%M:%S}"
+        author = f", written by {event.author}" if event.author else ""
+        lines += [f"{at} {first_of(event.objects, _MOST)}{author}", *(f"  undo: {one}" for one in event.undo[:_MOST])]
+    told = ": ".join(filter(None, (event.subject, event.what)))
+    lines.append(f"  {event.kind}: {shorten(told, _WIDEST, placeholder=' ...')}")
+    return terminal_text("".join(f"{line}\n" for line in lines))
+
+
+def _json_line(event: AccessEvent, form: str) -> str:
+    """An event as JSON on a line."""
     return json_for_terminal(orjson.dumps(event.to_dict() if form == "json" else ocsf(event)).decode()) + "\n"
 
 

@@ -82,6 +82,7 @@ def follow(
     members: Members | None = None,
     expectations: Suite | None = None,
     cloud: Source | None = None,
+    audit_log: str | Path | None = None,
 ) -> Iterator[AccessEvent]:
     """The changes of access to a running cluster, as they happen: what ``simkit watch`` prints.
 
@@ -98,6 +99,8 @@ def follow(
     cloud
         The export of EKS, GKE or AKS, as for ``simkit.load``. Changes of it while the cluster is followed, and of the
         config map ``aws-auth``, are not seen.
+    audit_log
+        The audit log of kube-apiserver, a file that grows: it names the user of each write.
 
     Yields
     ------
@@ -126,5 +129,6 @@ def follow(
         members=members or NO_MEMBERS,
         expectations=expectations,
         cloud=cloud,
+        audit_log=audit_log,
     )
     timer.cancel()

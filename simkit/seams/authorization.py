@@ -241,7 +241,7 @@ class Authorization:
             text = f"Lower bound: {self.outside} also grant access to a cluster on {self.provider}, and were not read."
             yield Caveat("outside-access", text)
         if not (self.source or self.outside):
-            text = "Assumes RBAC alone: the dump does not show the authorization modes of kube-apiserver."
+            text = "Assumes RBAC alone: nothing shows the authorization modes of kube-apiserver."
             yield Caveat("unknown-authorizers", text)
         if self.allows_everything:
             text = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from importlib import import_module
@@ -111,7 +112,7 @@ class LiveCluster:
         except errors.ApiException as refused:
             raise SimkitError(f"{self.server}{path}: {refused.status} {refused.reason}") from refused
         except broken.HTTPError as failed:
-            raise NoConnection(f"{self.server} does not answer: {failed}") from failed
+            raise NoConnection(f"{self.server} does not answer: {_reason(failed)}") from failed
 
         def lines() -> Iterator[bytes]:
             parts, size = list[bytes](), 0  # of the line that has not ended
@@ -128,7 +129,7 @@ class LiveCluster:
                         response.close()
                         raise SimkitError(f"{self.server}{path}: an event of more than {_LONGEST:,} bytes")
             except broken.HTTPError as failed:
-                raise SimkitError(f"{self.server} broke off: {failed}") from failed
+                raise SimkitError(f"{self.server} broke off: {_reason(failed)}") from failed
 
         def close() -> None:
             with suppress(RuntimeError, ValueError):  # the answer has ended by itself, or is closed
@@ -183,12 +184,19 @@ class LiveCluster:
         except errors.ApiException as refused:
             body = refused.body or b""
         except broken.HTTPError as failed:
-            raise NoConnection(f"{self.server} does not answer: {failed}") from failed
+            raise NoConnection(f"{self.server} does not answer: {_reason(failed)}") from failed
         try:
             value = orjson.loads(body)
         except orjson.JSONDecodeError:
             return {"kind": "Status", "apiVersion": "v1", "message": str(body)[:200] or "an empty answer"}
         return value if isinstance(value, dict) else {"kind": "Status", "apiVersion": "v1", "message": str(value)[:200]}
+
+
+def _reason(failed: Exception) -> str:
+    """Why a connection failed, without what the client says of its pools, retries and sources."""
+    text = str(getattr(failed, "reason", None) or failed)
+    told = re.search(r"\[(?:Errno|SSL)[^\]]*\] ([^:)('\"]*(?:: [^:)('\"]+)?)", text)
+    return (told[1] if told else text.rpartition(": ")[2]).strip(" ().")
 
 
 def _refuse_providers(reader: Any, file: str | None) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from queue import Empty, Queue
 from threading import Event
 from time import monotonic, time
@@ -15,19 +16,20 @@ from simkit.analysis.access.expectations import Suite, check
 from simkit.analysis.caveats import caveats_of
 from simkit.analysis.escalation.cut.aggregation import as_settled
 from simkit.analysis.escalation.cut.remedy import way_back
-from simkit.analysis.escalation.find.graph import derive_graph
-from simkit.analysis.escalation.find.path import Path as EscalationPath
-from simkit.analysis.escalation.find.path_comparison import paths_of_both
+from simkit.analysis.escalation.find.graph import derive_graph, forget_graph
+from simkit.analysis.escalation.find.path_comparison import Paths, paths_of, paths_of_strangers
 from simkit.analysis.escalation.find.queries import WELL_KNOWN
+from simkit.analysis.history.write_authors import WriteAuthors
 from simkit.analysis.least_privilege.change import Change
 from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.objects import RBAC, display_name
 from simkit.analysis.rbac.subject import Members
 from simkit.analysis.rbac.tables import records
 from simkit.analysis.rendering import html_lines
+from simkit.logic.rbac.binding import CLUSTER_ROLES, ROLES, Binding, Subject
 from simkit.logic.workloads.pods import has_ended
 from simkit.meta.names import GroupResource, Key
-from simkit.meta.objects import Object, at, name_of, with_metadata
+from simkit.meta.objects import Object, at, name_of, namespace_of, with_metadata
 from simkit.meta.visible_text import one_line
 from simkit.seams.authorization import Authorization
 from simkit.seams.caveats import Caveat
@@ -54,7 +56,8 @@ FOLLOWED: Final = frozenset(
 TOGETHER: Final = 0.3
 """Seconds for which changes are collected."""
 _APART: Final = 20
-"""Up to so many changes are judged one after the other, each with its own author and way back; more are together."""
+"""Up to so many changes are told apart, each with its own author and way back; more are together."""
+_RBAC_KINDS: Final = frozenset(("Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"))
 _LAYERS: Final = 50
 """Changes after which the objects are indexed anew, so that memory stays as it is."""
 SECRETS: Final = GroupResource("", "secrets")
@@ -76,7 +79,7 @@ class AccessEvent:
     objects
         What was written or deleted: ``ClusterRoleBinding oops``.
     author
-        The field manager of the write, as managed fields tell; empty for a deletion.
+        The user of the write, as the audit log tells; without a log the field manager, empty for a deletion.
     undo
         The kubectl commands that take the write back. A deleted Secret has none, since its values are not kept.
     caveats
@@ -136,6 +139,8 @@ class AccessFollower:
         Expectations about access that shall hold: see ``check``.
     authorization
         The authorizers of the cluster; by default those that its objects show.
+    authors
+        The users of writes, as an audit log tells them.
 
     Notes
     -----
@@ -153,7 +158,9 @@ class AccessFollower:
         members: Members = NO_MEMBERS,
         expectations: Suite | None = None,
         authorization: Authorization | None = None,
+        authors: WriteAuthors | None = None,
     ) -> None:
+        self._authors = authors
         self._release, self._captured = release, tuple(captured)
         self._goals, self._members, self._expectations = tuple(goals), members, expectations
         self._layers = 0
@@ -162,9 +169,14 @@ class AccessFollower:
         )
         """The cluster as it is known now."""
         self._failing = self._broken(self.snapshot)
+        self._paths = _in_words(paths_of(self.snapshot, self._goals, self._members))
 
-    def take(self, changes: Iterable[ObjectChange], now: float | None = None) -> list[AccessEvent]:
-        """Go on to the cluster after some changes, and tell what they changed for access."""
+    def take(
+        self, changes: Sequence[ObjectChange], now: float | None = None, *, apart: bool = False
+    ) -> list[AccessEvent]:
+        """Go on to the cluster after some changes, and tell what they changed for access; with ``apart``, what each
+        of them did.
+        """
         before, put, gone = self.snapshot, list[Object](), list[Key]()
         for key, change in {self._key(one.object): one for one in changes}.items():
             known = before.get(key.resource, key.name, key.namespace)
@@ -175,14 +187,27 @@ class AccessFollower:
         if not put and not gone:
             return []
         after = as_settled(before, put, gone)
-        events = list(self._events(before, after, put, gone, time() if now is None else now))
+        paths, failing = _in_words(paths_of(after, self._goals, self._members)), self._broken(after)
+        events = list(self._events(after, paths, failing, put, gone, time() if now is None else now))
+        if apart and events and len(changes) > 1:
+            half = len(changes) // 2
+            return [one for part in (changes[:half], changes[half:]) for one in self.take(part, now, apart=True)]
+        self._paths, self._failing = paths, failing
         self._move_to(after)
-        return events
+        users = [*(self._author(self._key(obj), obj) for obj in put), *map(self._author, gone)]
+        author = one_line(", ".join(dict.fromkeys(filter(None, users))))
+        return [replace(event, author=author) for event in events]
+
+    def _author(self, key: Key, obj: Object | None = None) -> str:
+        """Who wrote an object, as far as that is known."""
+        user = "" if self._authors is None else self._authors.of(key)
+        return user or ("" if obj is None else _manager(obj))
 
     def _key(self, obj: Object) -> Key:
         return index_of(self.snapshot).keyed(obj)[0]
 
     def _move_to(self, after: Snapshot) -> None:
+        forget_graph(self.snapshot)
         self.snapshot, self._layers = after, self._layers + 1
         if self._layers >= _LAYERS:
             every = [obj for resource in after.captured() for obj in after.scan(resource)]
@@ -190,16 +215,25 @@ class AccessFollower:
             self.snapshot = MemorySnapshot(every, self._release, captured=self._captured, authorization=told)
             self._layers = 0
             derive_graph(after, self.snapshot, ())
+            paths_of(self.snapshot, self._goals, self._members)  # after which the earlier graph is let go
+            forget_graph(after)
 
     def _events(
-        self, before: Snapshot, after: Snapshot, put: Sequence[Object], gone: Sequence[Key], now: float
+        self,
+        after: Snapshot,
+        paths: dict[tuple[str, str], str],
+        failing: frozenset[str],
+        put: Sequence[Object],
+        gone: Sequence[Key],
+        now: float,
     ) -> Iterator[AccessEvent]:
+        before = self.snapshot
         made = [*(Change(self._key(obj), obj) for obj in put), *(Change(key, None) for key in gone)]
         keys = [change.key for change in made]
         known = [one for one in made if one.obj is not None or one.key.resource != SECRETS]  # of others all is known
         written = {
             "objects": tuple(one_line(display_name(key)) for key in keys),
-            "author": one_line(", ".join(dict.fromkeys(filter(None, map(_manager, put))))),
+            "author": "",
             "caveats": tuple(one.text for one in caveats_of(after)),
             "undo": tuple(way_back(known, before)),
         }
@@ -208,17 +242,29 @@ class AccessFollower:
             return AccessEvent(now, kind, one_line(subject), one_line(what), **written)  # type: ignore[arg-type]
 
         if any(key.resource in RBAC for key in keys):
-            rows = records(changed_permissions(before, after), COMPARED)
+            rows = records(changed_permissions(before, after, self._touched(made)), COMPARED)
             for one in access_changes(rows):
                 where = "everywhere" if one.scope == "*" else f"in {one.scope}"
                 kind = "granted" if one.change == "gained" else "taken away"
                 yield event(kind, one.subject, f"{', '.join(one.verbs)} {', '.join(one.resources)} {where}")
-        old, new = paths_of_both(before, after, self._goals, self._members)
-        yield from (event("path opened", who, _words(new[who, goal])) for who, goal in new.keys() - old.keys())
-        yield from (event("path closed", who, _words(old[who, goal])) for who, goal in old.keys() - new.keys())
-        failing = self._broken(after)
+        asked = self._goals, self._members
+        old = self._paths | _in_words(paths_of_strangers(before, paths, self._paths, *asked))
+        new = paths | _in_words(paths_of_strangers(after, old, paths, *asked))
+        yield from (event("path opened", who, new[who, goal]) for who, goal in new.keys() - old.keys())
+        yield from (event("path closed", who, old[who, goal]) for who, goal in old.keys() - new.keys())
         yield from (event("expectation broken", "", name) for name in sorted(failing - self._failing))
-        self._failing = failing
+
+    def _touched(self, made: Iterable[Change]) -> list[Subject] | None:
+        """The subjects whose permissions changes of bindings may concern; None for all, as where roles change."""
+        subjects = list[Subject]()
+        for change in made:
+            if change.key.resource in (ROLES, CLUSTER_ROLES):
+                return None
+            if change.key.resource in RBAC:
+                known = self.snapshot.get(change.key.resource, change.key.name, change.key.namespace)
+                for obj in (known, change.obj):
+                    subjects += Binding.of(change.key, obj).subjects if obj is not None else ()
+        return subjects
 
     def _broken(self, snapshot: Snapshot) -> frozenset[str]:
         if self._expectations is None:
@@ -237,6 +283,7 @@ def follow(
     members: Members = NO_MEMBERS,
     expectations: Suite | None = None,
     cloud: Source | None = None,
+    audit_log: str | Path | None = None,
 ) -> Iterator[AccessEvent]:
     """The changes of access to a running cluster, as they happen, until somebody sets ``ended``.
 
@@ -254,6 +301,8 @@ def follow(
         As of ``AccessFollower``.
     cloud
         The export of the provider of a managed cluster, as for ``simkit.load``.
+    audit_log
+        The audit log of kube-apiserver, which grows: it names the users of writes.
 
     Yields
     ------
@@ -287,22 +336,31 @@ def follow(
     chosen = {path: resource for path, resource in live.watchable().items() if resource.resource in FOLLOWED}
     watches = listed_watches(live, chosen, ended, take=readable(listed.append), refused=refused)
     objects, captured = [one.object for one in listed], [watch.resource for watch in watches]
+    authors = None if audit_log is None else WriteAuthors(audit_log, FOLLOWED)
     told = None if cloud is None else _with_cloud(MemorySnapshot(objects, release, captured=captured), cloud, refused)
     follower = AccessFollower(
-        objects, release, captured, goals=goals, members=members, expectations=expectations, authorization=told
+        objects,
+        release,
+        captured,
+        goals=goals,
+        members=members,
+        expectations=expectations,
+        authorization=told,
+        authors=authors,
     )
-    paths_of_both(follower.snapshot, follower.snapshot, goals, members)  # raises where roles were not listed
     follow_all(watches, readable(changes.put), refused)
     started(len(objects), caveats_of(follower.snapshot))
     try:
         while not ended.is_set():
             batch = _batch(changes)
-            for part in [[one] for one in batch] if len(batch) <= _APART else [batch]:
-                yield from follower.take(part)
+            for part in _parts(batch) if len(batch) <= _APART else [batch]:
+                yield from follower.take(part, apart=len(batch) <= _APART)
     finally:
         ended.set()
         for watch in watches:
             watch.close()
+        if authors is not None:
+            authors.close()
 
 
 def _with_cloud(snapshot: Snapshot, cloud: Source, refused: Callable[[str], object]) -> Authorization:
@@ -329,6 +387,22 @@ def _batch(changes: Queue[ObjectChange]) -> list[ObjectChange]:
             return found
 
 
+def _parts(batch: Iterable[ObjectChange]) -> Iterator[list[ObjectChange]]:
+    """The changes that are judged in one step: of roles and bindings each alone, of others different objects."""
+    part: dict[tuple[str, str, str], ObjectChange] = {}
+    for change in batch:
+        kind, place = str(change.object.get("kind")), (namespace_of(change.object), name_of(change.object))
+        if part and (kind in _RBAC_KINDS or (kind, *place) in part):
+            yield list(part.values())
+            part = {}
+        if kind in _RBAC_KINDS:
+            yield [change]
+        else:
+            part[kind, *place] = change
+    if part:
+        yield list(part.values())
+
+
 def _kept(obj: Object) -> Object:
     """An object as it is kept: without values of secrets."""
     return withheld(obj) if is_secret(obj) else obj
@@ -347,6 +421,7 @@ def _manager(obj: Object) -> str:
     return str(last.get("manager") or "")
 
 
-def _words(path: EscalationPath) -> str:
-    steps = ", ".join(step.primitive.title for step in path.steps) or "has it"
-    return f"{path.goal.name}: {steps}"
+def _in_words(paths: Paths) -> dict[tuple[str, str], str]:
+    """The goal and the steps of paths, without the graphs in which they were found."""
+    titles = ((key, path, ", ".join(step.primitive.title for step in path.steps)) for key, path in paths.items())
+    return {key: f"{path.goal.name}: {steps or 'has it'}" for key, path, steps in titles}

@@ -21,10 +21,12 @@ from simkit.analysis import escalations
 from simkit.analysis.access.expectations import Suite
 from simkit.analysis.history import follow as following
 from simkit.analysis.history.follow import AccessEvent, AccessFollower, follow
+from simkit.analysis.history.write_authors import WriteAuthors
 from simkit.cli import main
 from simkit.cluster.options import Options
 from simkit.meta import datasets
 from simkit.meta.clock import SimulatedClock
+from simkit.meta.domain import RBAC_GROUP as API_GROUP
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object
@@ -63,6 +65,42 @@ def test_a_binding_that_opens_a_path_and_goes_again() -> None:
     assert _told(closed) == {("taken away", "user:ann"), ("path closed", "user:ann")}
     assert {one.severity for one in closed} == {"info"}
     assert "makers" in closed[0].undo[0]
+
+
+def test_an_audit_log_names_the_author(tmp_path: Path) -> None:
+    """The user of each write since the last look, also in the file that follows after a rotation; else the manager."""
+    log = tmp_path / "audit.log"
+    log.write_bytes(b"")
+
+    def event(user: str, verb: str = "create") -> bytes:
+        reference = {"resource": "rolebindings", "apiGroup": API_GROUP, "namespace": "dev", "name": "makers"}
+        told = {"verb": verb, "stage": "ResponseComplete", "auditID": user, "objectRef": reference}
+        times = {"stageTimestamp": "2026-03-03T00:00:00Z", "responseStatus": {"code": 200}}
+        return orjson.dumps({**told, **times, "user": {"username": user}}) + b"\n"
+
+    authors = WriteAuthors(log, following.FOLLOWED)
+    follower = _follower(authors=authors)
+    opened = ObjectChange(binding("makers", "pods", "user:ann", namespace="dev"))
+    log.write_bytes(b"no event\n" + event("mallory")[:-9])
+    log.write_bytes(b"no event\n" + event("mallory"))
+    assert {one.author for one in follower.take([opened])} == {"user:mallory"}
+    log.rename(tmp_path / "audit-1.log")
+    log.write_bytes(event("root", "delete"))
+    assert {one.author for one in follower.take([opened._replace(deleted=True)])} == {"user:root"}
+    assert {one.author for one in follower.take([opened])} == {""}
+    authors.close()
+    with pytest.raises(SimkitError, match="cannot be read"):
+        WriteAuthors(tmp_path / "none", ())
+
+
+def test_changes_that_come_together_are_told_apart() -> None:
+    """Those that change nothing cost one step with others; the one that opens a path is told alone."""
+    maps = [ObjectChange(namespace(f"n{number}")) for number in range(7)]
+    guilty = ObjectChange(binding("makers", "pods", "user:ann", namespace="dev"))
+    events = _follower().take([*maps[:3], guilty, *maps[3:]], apart=True)
+    assert {one.objects for one in events} == {("RoleBinding dev/makers",)}
+    parts = list(following._parts([*maps[:3], guilty, *maps[3:], maps[6]]))
+    assert [len(part) for part in parts] == [3, 1, 4, 1]
 
 
 def test_a_status_and_a_repeated_object_are_no_news() -> None:
@@ -271,7 +309,9 @@ def test_the_command_writes_a_line_for_each_event(
     told = orjson.loads(capsys.readouterr().out)
     assert (told["class_uid"], told["type_uid"], told["severity_id"], told["time"]) == (2004, 200401, 4, 1500)
     assert main(["watch", "--kubeconfig", str(path)]) == 1
-    assert capsys.readouterr().out.splitlines()[1] == "    undo: x"
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].endswith(" ClusterRoleBinding a, written by kubectl")
+    assert lines[1:] == ["  undo: x", "  granted: user:ann: get secrets everywhere"]
 
 
 def test_a_server_that_refuses(served: tuple[Cluster, Path]) -> None:

@@ -312,6 +312,11 @@ def derive_graph(before: Snapshot, after: Snapshot, changed: Collection[Key]) ->
         _graphs.of(after, lambda snapshot: known.after(snapshot, changed))
 
 
+def forget_graph(snapshot: Snapshot) -> None:
+    """Let the graph of a snapshot go, on which later ones stand that have kept what they need of it."""
+    _graphs.forget(snapshot)
+
+
 def networkx_graph(edges: Iterable[Edge]) -> networkx.MultiDiGraph[str]:
     """Edges of the escalation graph as a networkx multigraph.
 

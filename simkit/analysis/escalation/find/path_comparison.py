@@ -89,18 +89,30 @@ def paths_of_both(
 
     A subject that only one side names is asked about on the other one too, where it has what all users have.
     """
-    old, new = (_paths(snapshot, goal, members) for snapshot in (before, after))
-    for paths, others, snapshot in ((old, new, before), (new, old, after)):
-        strangers = {subject for subject, _ in others if not subject.startswith("pod:")} - {one for one, _ in paths}
-        if strangers:
-            with warnings_heard_by(lambda _: None):  # that they are unknown on this side is no doubt about the question
-                paths |= _paths(snapshot, goal, members, sorted(strangers))
-    return old, new
+    old, new = paths_of(before, goal, members), paths_of(after, goal, members)
+    old |= paths_of_strangers(before, new, old, goal, members)
+    return old, new | paths_of_strangers(after, old, new, goal, members)
 
 
-def _paths(
+def paths_of_strangers(
+    snapshot: Snapshot,
+    there: Iterable[tuple[str, str]],
+    here: Iterable[tuple[str, str]],
+    goal: Goal | str | Iterable[Goal | str],
+    members: Members,
+) -> Paths:
+    """The paths in a snapshot of subjects that another one names: those of ``there`` that are not in ``here``."""
+    strangers = {subject for subject, _ in there if not subject.startswith("pod:")} - {subject for subject, _ in here}
+    if not strangers:
+        return {}
+    with warnings_heard_by(lambda _: None):  # that they are unknown on this side is no doubt about the question
+        return paths_of(snapshot, goal, members, sorted(strangers))
+
+
+def paths_of(
     snapshot: Snapshot, goal: Goal | str | Iterable[Goal | str], members: Members, subjects: list[str] | None = None
 ) -> Paths:
+    """The best path of each subject, or of some, to each goal, by subject and goal."""
     found = escalations(snapshot, subjects, goal, direct=True, include_defaults=True, members=members)
     return {(path.subject, path.goal.name): path for path in found}
 
