@@ -1,20 +1,25 @@
-"""A snapshot over plain objects, indexed by resource, namespace and name."""
+"""A snapshot over plain objects, indexed by resource, namespace and name, in the preferred versions of its release.
+
+Events are stored once, and served by two groups (pkg/apis/core/v1 and pkg/apis/events/v1 conversions, release 1.30).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from operator import itemgetter
+from typing import Final
 
+from simkit.kinds.conversions.convert import convert, convertible
+from simkit.kinds.parts.event import NEWER, OLDER, renamed
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import EVENTS_GROUP
 from simkit.meta.errors import IncompleteSnapshot
-from simkit.meta.names import GroupResource, Key
+from simkit.meta.names import GroupResource, GroupVersion, Key
 from simkit.meta.objects import Object
 from simkit.seams.authorization import Authorization
 from simkit.snapshot.providers import authorization_in
-from simkit.snapshot.resources import ResourceIndex
-from simkit.snapshot.versions import Conversion, group_event, to_preferred
+from simkit.snapshot.resources import ResourceIndex, RESTMapping
 
 Names = tuple[str, str]
 """Namespace and name."""
@@ -163,3 +168,49 @@ capture them too: `simkit dump secrets` prints how
 
     def __repr__(self) -> str:
         return f"<MemorySnapshot of {self.release}: {len(self):,} objects of {len(self._objects)} resources>"
+
+
+Conversion = Callable[[Object], Object]
+
+
+def to_preferred(mapping: RESTMapping, index: ResourceIndex, api_version: str) -> Conversion | None:
+    """The conversion of objects in this version to the preferred version of their resource; None if there is none.
+
+    None where nothing is to be done: they have that version already, or the release does not know the kind. A version
+    that no release converts is left as it is: its fields may have other meanings.
+    """
+    served = mapping.served
+    if served is None:
+        return None
+    if served.group == EVENTS_GROUP and mapping.stored != mapping.resource:
+        return core_event
+    preferred = index.catalogue.preferred(mapping.stored)
+    if preferred is None or preferred.api_version == api_version:
+        return None
+    target, behaviour = preferred.api_version, index.catalogue.behaviour
+    if preferred.custom:
+        return lambda obj: {**obj, "apiVersion": target}
+    if not convertible(served.kind, api_version, target):
+        return None
+    return lambda obj: convert(obj, target, behaviour)
+
+
+GROUP_VERSION: Final = f"{EVENTS_GROUP}/v1"
+
+
+def core_event(event: Object) -> Object:
+    """The event in the fields of the core group."""
+    if GroupVersion.parse(event["apiVersion"]).group != EVENTS_GROUP:
+        return event
+    return _in_words(event, OLDER, "v1")
+
+
+def group_event(event: Object) -> Object:
+    """The event in the fields of the events group."""
+    if GroupVersion.parse(event["apiVersion"]).group == EVENTS_GROUP:
+        return event
+    return _in_words(event, NEWER, GROUP_VERSION)
+
+
+def _in_words(event: Object, names: Mapping[str, str], api_version: str) -> Object:
+    return renamed(event, names) | {"apiVersion": api_version}

@@ -15,9 +15,9 @@ from simkit.meta.objects import Object, at, with_metadata
 from simkit.snapshot.field_types import first_mismatch
 from simkit.snapshot.filenames import KUSTOMIZATION, other_than_objects
 from simkit.snapshot.flatten import Found
+from simkit.snapshot.memory import core_event
 from simkit.snapshot.report import PLACED, Report
 from simkit.snapshot.resources import ResourceIndex, RESTMapping
-from simkit.snapshot.versions import core_event
 from simkit.snapshot.withhold import is_secret, withheld
 
 _EVERYWHERE: Final = "the dump"

@@ -156,13 +156,8 @@ class _Access:
             yield "no policy is marked as that of the project (gcloud projects get-ancestors-iam-policy)"
         if DEFINITIONS not in self._snapshot.captured():
             yield "the custom resources are not known, since the dump has no definitions of them"
-        told = [one for one in projects if one.isdigit() == self._project.isdigit()]
-        if (
-            told
-            and self._project
-            and not {self._project, self._other_name} & {*projects}
-            and not self._project.isdigit()
-        ):
+        told = [] if self._project.isdigit() else [one for one in projects if not one.isdigit()]
+        if told and self._project and {self._project, self._other_name}.isdisjoint(projects):
             where = f"the cluster is in the project {self._project}, but the policies are those of {told[0]}"
             raise SimkitError(f"{where}; give the files of one project")
         others = [place for place in export.places if self._place(place) is None]
@@ -257,8 +252,12 @@ class _Access:
         """The principal that a member of a binding stands for; None if it cannot send requests to the cluster."""
         policies = tuple(self._policies.get(member, ()))
         kind, _, rest = member.partition(":")
-        pods = self._pods(member)
-        if pods or _POOL.fullmatch(member):
+        pods, pool = self._pods(member), _POOL.fullmatch(member)
+        if pods or pool:
+            if pool and pool[5] and self._is_cluster(pool[5]) is None:
+                self._missing.append(
+                    f"whether the cluster of {member} is this one is not in it (gcloud projects describe)"
+                )
             name = f"{GOOGLE}{member}" if "{{" in pods else pods
             return AccessEntry(member, pods, (), policies, name) if pods else None
         if kind in ("user", "serviceAccount") and is_address(rest):
@@ -282,9 +281,17 @@ class _Access:
             return member
         found = _POOL.fullmatch(member)
         pool, namespace, account, every, cluster = found.groups() if found else ("", "", "", "", "")
-        if not pool or (cluster is not None and cluster.partition("/projects/")[2] != self._link):
+        if not pool or (cluster is not None and not self._is_cluster(cluster)):
             return ""
         return f"serviceAccount:{pool}[{namespace or every or '{{namespace}}'}/{account or '{{account}}'}]"
+
+    def _is_cluster(self, link: str) -> bool | None:
+        """Whether a link is that of the cluster, None if that depends on the number of the project."""
+        project, _, rest = link.partition("/projects/")[2].partition("/")
+        if rest != self._link.partition("/")[2]:
+            return False
+        known = self._other_name or project.isdigit() == self._project.isdigit()
+        return project in (self._project, self._other_name) if known else None
 
     def _spellings(self, namespace: str, name: str) -> tuple[str, ...]:
         """The user names, without and with templates, that stand for the pods of a service account."""

@@ -471,3 +471,21 @@ def test_an_unknown_answer_is_written_as_such(capsys: pytest.CaptureFixture[str]
         assert "unknown" in capsys.readouterr().out, form
     main(["who-can", "delete", "nodes", *source, "-o", "json"])
     assert "Unknown: these may be allowed it, too: user:otto@pellowick.example" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("project", "known", "allowed"), [(PROJECT, False, True), ("123", True, True), ("9", True, False)]
+)
+def test_a_cluster_as_a_principal_may_name_its_project_by_the_number(project: str, known: bool, allowed: bool) -> None:
+    """Where the number is known; where it is not, answers say so."""
+    link = f"https://container.googleapis.com/v1/projects/{project}/locations/eu/clusters/c"
+    pool = f"principalSet://iam.googleapis.com/projects/123/locations/global/workloadIdentityPools/{POOL}"
+    extra = ({"projectId": PROJECT, "projectNumber": "123"},) if known else ()
+    outputs = export(("roles/container.viewer", f"{pool}/kubernetes.cluster/{link}"), extra=extra)
+    found = dump(outputs, {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "a", "namespace": "b"}})
+    access = found.snapshot().authorization.access
+    assert access is not None
+    assert bool(access.entries) == allowed
+    assert "whether the cluster of" not in caveats(found)
+    if known:
+        assert ("whether the cluster of" in caveats(dump(outputs[:-1]))) == project.isdigit()
