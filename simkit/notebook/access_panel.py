@@ -10,7 +10,7 @@ from simkit.analysis.access.resolve import REQUEST_VERBS, SPECIAL_VERBS
 from simkit.analysis.access.who_can import who_can
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import name_of
-from simkit.notebook.pages import PAGE, Pages
+from simkit.notebook.pages import Pages
 from simkit.notebook.parts import Box, Button, Field, Text
 from simkit.notebook.sections import Background, PanelBox
 from simkit.notebook.suggestions import suggestions
@@ -43,10 +43,10 @@ class Panel(PanelBox):
 
     title = "Who can"
 
-    def __init__(self, cluster: Cluster, *, page: int = PAGE) -> None:
+    def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self.work = Background()
-        self.answer = Pages(page=page, empty="Nobody.", label="who can")
+        self.answer = Pages(empty="Nobody.", label="who can")
         self.rule = Text()
         self.answer.on_choose(self._show_rule)
         self.verb = Field("Verb", "get", options=(*REQUEST_VERBS, *SPECIAL_VERBS, "*"))
@@ -99,6 +99,4 @@ def namespaces_of(snapshot: Snapshot) -> tuple[str, ...]:
     return suggestions(sorted(map(name_of, snapshot.scan(_NAMESPACES))))
 
 
-def panel(cluster: Cluster, *, page: int = PAGE) -> Panel:
-    """The panel of a cluster, for the last line of a cell: who can do something."""
-    return Panel(cluster, page=page)
+panel = Panel

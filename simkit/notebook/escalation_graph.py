@@ -39,6 +39,15 @@ class PathGraph(PanelBox):
     with the grants that allow it, and a button executes it on a fork, request by request. Bindings can be undone in the
     graph, to see which paths that closes.
 
+    Parameters
+    ----------
+    subject
+        Whose paths; empty: everybody's.
+    goal
+        What the paths lead to; the first goal comes first.
+    plan
+        What ``cluster.remediation_plan()`` finds for these goals: its steps are shown with the paths that each closes.
+
     Examples
     --------
     >>> import simkit
@@ -96,11 +105,4 @@ class PathGraph(PanelBox):
         self.work.run("executing the path on a fork", proven, tell, always=True, failed=tell_failure)
 
 
-def path_graph(
-    cluster: Cluster, subject: str = "", *, goal: str | Iterable[str] = WELL_KNOWN, plan: RemediationPlan | None = None
-) -> PathGraph:
-    """The escalation paths of a subject (empty: of everybody) to some goals, as a graph; the first goal comes first.
-
-    ``plan``, such as ``cluster.remediation_plan()`` for these goals, adds its steps with the paths that each closes.
-    """
-    return PathGraph(cluster, subject, goal=goal, plan=plan)
+path_graph = PathGraph

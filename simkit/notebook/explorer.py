@@ -12,7 +12,7 @@ from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, metadata
 from simkit.meta.visible_text import html_text
 from simkit.notebook.object_relations import events_of, object_access, object_yaml, relations_of
-from simkit.notebook.pages import PAGE, Pages
+from simkit.notebook.pages import Pages
 from simkit.notebook.parts import Box, Button, Sections, Text
 from simkit.notebook.sections import Background, PanelBox
 
@@ -44,18 +44,18 @@ class Explorer(PanelBox):
 
     title = "Explorer"
 
-    def __init__(self, cluster: Cluster, *, page: int = PAGE) -> None:
+    def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._key: Key | None = None
         self._seen: list[Key] = []
         self.work = Background()
-        self.kinds = Pages(page=page, empty="The cluster has no objects.", label="kinds")
-        self.objects = Pages(page=page, empty="Choose a kind.", label="objects")
+        self.kinds = Pages(empty="The cluster has no objects.", label="kinds")
+        self.objects = Pages(empty="Choose a kind.", label="objects")
         self.head, self.yaml = Text("<i>Choose an object.</i>"), Text()
-        self.owners = Pages(page=page, empty="Nothing owns it, and it owns nothing.", label="owners and dependents")
-        self.events = Pages(page=page, empty="There are no events about it.", label="events")
-        self.access = Pages(page=page, empty="Nobody may do anything with it.", label="access")
-        self.past = Pages(page=page, empty="Nothing is remembered of its past.", label="history")
+        self.owners = Pages(empty="Nothing owns it, and it owns nothing.", label="owners and dependents")
+        self.events = Pages(empty="There are no events about it.", label="events")
+        self.access = Pages(empty="Nobody may do anything with it.", label="access")
+        self.past = Pages(empty="Nothing is remembered of its past.", label="history")
         self.back = Button("Back", self._go_back, disabled=True)
         parts = {"YAML": self.yaml, "Owners": self.owners, "Events": self.events, "Access": self.access}
         self.sections = Sections({**parts, "History": self.past})
@@ -153,6 +153,4 @@ def _row(obj: Object) -> tuple[Any, ...]:
     return (data.get("namespace", ""), data.get("name", ""), data.get("creationTimestamp") or "", told)
 
 
-def explore(cluster: Cluster, *, page: int = PAGE) -> Explorer:
-    """An explorer of a cluster: kinds, objects, and of one object YAML, owners, events, access and history."""
-    return Explorer(cluster, page=page)
+explore = Explorer

@@ -17,7 +17,7 @@ from simkit.meta.errors import IncompleteSnapshot, SimkitError
 from simkit.meta.message import Request
 from simkit.meta.visible_text import html_text
 from simkit.notebook.object_relations import object_yaml
-from simkit.notebook.pages import PAGE, Pages
+from simkit.notebook.pages import Pages
 from simkit.notebook.parts import Box, Button, Field, Text
 from simkit.notebook.sections import Background, PanelBox
 from simkit.notebook.suggestions import suggestions
@@ -49,7 +49,7 @@ class RequestInspector(PanelBox):
 
     title = "Request"
 
-    def __init__(self, cluster: Cluster, *, page: int = PAGE) -> None:
+    def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self.traced: TracedRequest | None = None
         """The last request with its steps."""
@@ -60,7 +60,7 @@ class RequestInspector(PanelBox):
         self.body = Field("Body", placeholder="YAML or JSON", width="40em", lines=7)
         self.run = Button("Send to a fork", self._send_request, look="sk-action")
         self.answer, self.detail = Text(), Text()
-        self.steps = Pages(page=page, empty="No answer.", label="stages of the handler chain")
+        self.steps = Pages(empty="No answer.", label="stages of the handler chain")
         for field in (self.subject, self.method, self.path):
             field.on_enter(self.run)
         self.steps.on_choose(self._show_detail)
@@ -154,6 +154,4 @@ def _parsed(text: str) -> Any:
         raise SimkitError(f"the body is no YAML: {error}") from None
 
 
-def inspect_request(cluster: Cluster, *, page: int = PAGE) -> RequestInspector:
-    """A panel that sends a request to a fork of a cluster, and shows what each stage of the handler chain decides."""
-    return RequestInspector(cluster, page=page)
+inspect_request = RequestInspector

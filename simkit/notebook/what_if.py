@@ -16,7 +16,7 @@ from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, name_of, namespace_of
 from simkit.meta.visible_text import html_text
-from simkit.notebook.pages import PAGE, Pages
+from simkit.notebook.pages import Pages
 from simkit.notebook.parts import Box, Button, Field, Sections, Text
 from simkit.notebook.sections import Background, PanelBox
 from simkit.present.escaping import shell_command
@@ -200,13 +200,13 @@ class WhatIfPanel(PanelBox):
 
     title = "What if"
 
-    def __init__(self, cluster: Cluster, *, page: int = PAGE) -> None:
+    def __init__(self, cluster: Cluster) -> None:
         self.trying = ChangeStack(cluster)
         self.work = Background()
-        self.bindings = Pages(page=page, empty="There is no binding.", label="bindings")
+        self.bindings = Pages(empty="There is no binding.", label="bindings")
         self.changes = ChangeControls(self.trying, self.work, self._changed)
-        self.effect = Pages(page=page, empty="No change of access.", label="who gains and loses")
-        self.paths = Pages(page=page, empty="No path opens or closes.", label="escalation paths")
+        self.effect = Pages(empty="No change of access.", label="who gains and loses")
+        self.paths = Pages(empty="No path opens or closes.", label="escalation paths")
         self.bindings.on_choose(lambda row: setattr(self.changes.binding, "value", _text(row)))
         self.bindings.on_activate(lambda row: self.changes.take_away(_text(row)))
         self.handed_on = Text("<i>No change yet.</i>")
@@ -268,6 +268,4 @@ def _text(row: dict[str, Any]) -> str:
     return f"{row['binding_kind']} {where}{row['binding']}"
 
 
-def what_if_panel(cluster: Cluster, *, page: int = PAGE) -> WhatIfPanel:
-    """A panel in which bindings are taken away on forks of a cluster, with the effect of it."""
-    return WhatIfPanel(cluster, page=page)
+what_if_panel = WhatIfPanel
