@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from importlib import util
 from typing import Any, Final
 
 from simkit.client.controller import Client, Controller
@@ -147,9 +146,6 @@ CONTROLLERS: Final = PartRegistry[Maker](
 _OFF_BY_DEFAULT: Final = frozenset({"bootstrap-signer-controller", "token-cleaner-controller"})
 """The controllers of simkit that are off by default, as all controllers of other packages are."""
 
-_OF_CERTIFICATES: Final = frozenset({"root-ca-certificate-publisher-controller"})
-"""Controllers that do nothing without certificates, for which browsers may lack the library."""
-
 ALIASES: Final = {
     "serviceaccount-token": "serviceaccount-token-controller",
     "endpoint": "endpoints-controller",
@@ -204,8 +200,7 @@ def controllers(
 ) -> list[Controller]:
     """The selected controllers in their order.
 
-    Over a dump, those are left out that would have to know objects of which the dump did not hold all, and where
-    cryptography is not installed, those that need certificates.
+    Over a dump, those are left out that would have to know objects of which the dump did not hold all.
 
     Parameters
     ----------
@@ -221,13 +216,12 @@ def controllers(
         For an unknown name, or a name that is taken.
     """
     registry = CONTROLLERS.with_given((each.name, _returned(each)) for each in given)
-    absent = _OF_CERTIFICATES if util.find_spec("cryptography") is None else frozenset()
     default = [name for name in CONTROLLERS.ours if name not in _OFF_BY_DEFAULT]
     foreign = [name for name in (*ALIASES.values(), *_ABSENT) if name not in CONTROLLERS.ours]
     named = {flag.removeprefix("-") for flag in flags} - {"*", *ALIASES, *foreign, *CONTROLLERS.ours}
     known = [*CONTROLLERS.ours, *registry.given, *(name for name in registry.installed(named))]
     wanted = select_controllers((*flags, *registry.given), known, default, aliases=ALIASES, foreign=foreign)
-    parts = {name: registry[name](means) for name in wanted if name not in absent}
+    parts = {name: registry[name](means) for name in wanted}
     for name, part in parts.items():
         registry.check_name(name, part.name)
     made = (_made(part, means) for part in parts.values())

@@ -26,6 +26,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, Final, NamedTuple
 
 from simkit.meta.interrupts import interruptible
+from simkit.meta.threads import HAS_THREADS
 
 MOST_SHOWN: Final = 80
 
@@ -143,8 +144,10 @@ def call_within(
 ) -> Any:
     """The same as ``call`` for a function that has some seconds of real time; it goes on aside if it takes longer.
 
-    Raises TimeoutError where it does.
+    Raises TimeoutError where it does. Without threads, the function has all the time that it takes.
     """
+    if not HAS_THREADS:
+        return call(what, function, *arguments, judge=judge, **more)
     answers: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
     context = copy_context()
 

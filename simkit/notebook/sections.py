@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +13,7 @@ import ipywidgets
 import traitlets
 
 from simkit.meta.errors import PlainError, SimkitError, StatusError
+from simkit.meta.threads import HAS_THREADS
 from simkit.meta.visible_text import html_text
 from simkit.meta.warning import warnings_heard_by
 from simkit.notebook.parts import Box, Part, Progress, Text
@@ -114,10 +114,10 @@ class Background(Box):
         self.tell(f"{text} …")
         self.bar.hidden = False
         self.bar.value, self.bar.max = 0, 1
-        if sys.platform == "emscripten":  # a browser's Python has no threads
-            self._work(mine, work, then, always, failed)
-        else:
+        if HAS_THREADS:
             self._worker.submit(self._work, mine, work, then, always, failed)
+        else:
+            self._work(mine, work, then, always, failed)
 
     def wait(self, seconds: float = 60.0) -> None:
         """Wait until the work is done, and what followed from it."""

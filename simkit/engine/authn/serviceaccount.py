@@ -17,7 +17,7 @@ from simkit.engine.authn.bearer import InvalidToken, TokenResponse, looks_signed
 from simkit.engine.authn.token_sources import ObjectGetter, secret_value
 from simkit.meta.clock import Clock
 from simkit.meta.domain import LABEL_DOMAIN, label
-from simkit.meta.errors import SimkitError, unauthorized
+from simkit.meta.errors import unauthorized
 from simkit.meta.identity import Identity, service_account_groups, service_account_user
 from simkit.meta.message import Credentials
 from simkit.meta.names import GroupResource
@@ -159,14 +159,10 @@ _ACCOUNTS: Final = GroupResource("", "serviceaccounts")
 
 
 def generated_key() -> Signer:
-    """A signer with a new key. Raises SimkitError where cryptography is not installed."""
-    try:
-        from simkit.engine.authn.jws import Signer
-        from simkit.engine.authn.signing_keys import new_key
-    except ModuleNotFoundError:
-        raise SimkitError(
-            "signing tokens needs the distribution cryptography, which is not installed; there is none for browsers"
-        ) from None
+    """A signer with a new key."""
+    from simkit.engine.authn.jws import Signer
+    from simkit.engine.authn.signing_keys import new_key
+
     return Signer(new_key())
 
 

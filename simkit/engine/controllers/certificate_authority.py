@@ -20,6 +20,7 @@ from simkit.client.requests import create, expect, replace
 from simkit.client.resource_watcher import ResourceWatcher
 from simkit.client.resources import CONFIG_MAPS, NAMESPACES
 from simkit.kinds.parts.validation.pem import blocks
+from simkit.meta import datasets
 from simkit.meta.clock import Clock, NameSource
 from simkit.meta.domain import API_SERVER, SYSTEM_NAMESPACE, label
 from simkit.meta.errors import SimkitError
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 # Upstream: pkg/controller/certificates/authority, release 1.30.
 
 _NAME: Final = "simkit-ca"
+_KEYLESS: Final = "bootstrap/authority.pem"
 _LIFETIME: Final = timedelta(days=3650)
 _BACKDATED: Final = timedelta(minutes=5)
 _DAY: Final = timedelta(days=1)
@@ -78,10 +80,16 @@ class CertificateAuthority:
 
     @cached_property
     def bundle(self) -> str:
-        """The certificate by which clients know the server, as PEM. Raises SimkitError for a file that is none."""
+        """The certificate by which clients know the server, as PEM. Raises SimkitError for a file that is none.
+
+        Where cryptography is not installed, as in browsers, it is one whose key does not exist.
+        """
         if self._bundle_file is not None:
             return _read(self._bundle_file).decode()
-        from cryptography.hazmat.primitives.serialization import Encoding
+        try:
+            from cryptography.hazmat.primitives.serialization import Encoding
+        except ModuleNotFoundError:
+            return datasets.path(_KEYLESS).read_text()
 
         pem: bytes = self._pair[0].public_bytes(Encoding.PEM)
         return pem.decode()

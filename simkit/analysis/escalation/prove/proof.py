@@ -315,6 +315,9 @@ def _outcome(actor: Attacker, act: Callable[[], None]) -> _Executed:
         return _Executed(NOT_PROVEN, tuple(actor.session.performed), refused.reason, actor.session.number)
     except NotExecutable as unable:
         return _Executed(NOT_EXECUTED, tuple(actor.session.performed), unable.reason, actor.session.number)
+    except ModuleNotFoundError as absent:  # in a browser, which signs no certificates
+        reason = f"it needs {absent.name}, which is not installed"
+        return _Executed(NOT_EXECUTED, tuple(actor.session.performed), reason, actor.session.number)
     return _Executed(PROVEN, tuple(actor.session.performed))
 
 

@@ -110,7 +110,7 @@ class Variant(_Strict):
     """A precondition on the objects of the cluster: a word of ``find.primitive_conditions``."""
     outcome: str
     """The outcome: a word of ``find.outcomes``."""
-    cost: float = 1
+    cost: float = 1.0
     """The cost beyond one request: other parties, other objects, patience."""
     execute: tuple[Operation, ...] | None = None
     """The operations to execute; by default the required requests themselves."""
