@@ -55,8 +55,9 @@ graph-library:  ## the bundled library that draws the escalation graph (needs np
 		--banner:js="/* sigma 3.0.3, graphology 0.26.0 and what they use, under the MIT licence: see LICENSES.txt */" \
 		--outfile=../../simkit/present/graph/library.js
 
-playground: $(READY)  ## simkit on a page of a browser, a folder of static files: build/playground (needs node and npm)
+playground: $(READY)  ## simkit and its course for browsers, as static files: build/playground, build/lessons (needs npm)
 	$(BIN)/python -m tools.playground
+	$(BIN)/python -m tools.playground.lessons $(if $(CLASS),--class $(CLASS))
 
 soak: $(READY)  ## memory of a server under churn, over an hour (ARGS="--minutes 20")
 	$(BIN)/python -m tests.bench.soak $(ARGS)

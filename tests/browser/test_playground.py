@@ -62,15 +62,20 @@ class Site:
         self.server.server_close()
 
 
-@pytest.fixture(scope="module")
-def built() -> Path:
-    """The built site. Without node, or where the registries cannot be reached, the tests are skipped."""
+def build(*command: str) -> None:
+    """Build a site. Without node, or where the registries cannot be reached, the tests are skipped."""
     if shutil.which("npm") is None:
         pytest.skip("there is no npm")
-    done = subprocess.run([sys.executable, "-m", "tools.playground"], cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True)
     if done.returncode and any(subprocess.run(one, capture_output=True).returncode for one in REGISTRIES):
         pytest.skip("npm or pip cannot reach its registry")
     assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope="module")
+def built() -> Path:
+    """The built site."""
+    build("tools.playground")
     return ROOT / "build/playground"
 
 

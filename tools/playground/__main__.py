@@ -10,7 +10,7 @@ import sys
 import tempfile
 import zipfile
 from base64 import b64encode
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from importlib.metadata import files, version
 from pathlib import Path
@@ -26,13 +26,13 @@ HERE: Final = Path(__file__).parent
 ROOT: Final = HERE.parents[1]
 TARGET: Final = ROOT / "build/playground"
 LIBRARIES: Final = (
-    *("PyYAML", "Jinja2", "MarkupSafe", "lark", "cel-python"),
+    *("PyYAML", "Jinja2", "MarkupSafe", "lark", "cel-python", "PyJWT", "ecdsa", "six"),
     *("pydantic", "typing-extensions", "typing-inspection", "annotated-types"),
 )
 """What the page has of the environment: modules in Python, which need no build for a browser."""
 COMPILED: Final = "pydantic-core"
 """What is built for browsers by its makers, and downloaded."""
-PLATFORM: Final = ("--platform", "pyemscripten_2026_0_wasm32", "--python-version", "314", "--implementation", "cp")
+PLATFORM: Final = ("--platform", "pyemscripten_2026_0_wasm32", "--python-version", "314", "--abi", "cp314")
 PYTHON: Final = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "pyodide-lock.json")
 LIBRARY: Final = "pyodide/python_stdlib.zip"
 """Python's standard library, which comes as source: compiled, Python starts in a third of the time."""
@@ -93,50 +93,60 @@ def packed_files(wheels: Path) -> dict[str, dict[str, Path]]:
 
 def own_files() -> dict[str, Path]:
     """The files of simkit, its data, and the module that answers the page."""
-    found = [path for folder in ("simkit", "datasets") for path in (ROOT / folder).rglob("*")]
-    found += [HERE / "answers.py", HERE / "__init__.py"]
-    named = {
-        path.relative_to(ROOT).as_posix(): path for path in found if path.is_file() and "__pycache__" not in path.parts
+    found = {
+        f"{folder}/{name}": path for folder in ("simkit", "datasets") for name, path in tree(ROOT / folder).items()
     }
-    return {**named, "orjson.py": HERE / "stand_ins/orjson.py"}
+    own = {f"tools/playground/{name}": HERE / name for name in ("answers.py", "__init__.py")}
+    keys = {"simkit/engine/authn/signing_keys.py": HERE / "stand_ins/signing_keys.py"}
+    return {**found, **own, **keys, "orjson.py": HERE / "stand_ins/orjson.py"}
 
 
 def library_files() -> dict[str, Path]:
     """The modules of the libraries, and their licences."""
-    found = {}
-    for name in LIBRARIES:
-        for file in files(name) or ():
-            told = str(file)
-            if told.endswith((".py", ".lark", "/METADATA", "/RECORD")) or "licen" in told.lower():
-                found[told] = Path(str(file.locate()))
-    return {name: path for name, path in found.items() if not name.startswith("..")}
+    found = {told: path for name in LIBRARIES for told, path in distribution_files(name).items()}
+    kept = (".py", ".lark", "/METADATA", "/RECORD")
+    return {told: path for told, path in found.items() if told.endswith(kept) or "licen" in told.lower()}
+
+
+def distribution_files(name: str) -> dict[str, Path]:
+    """The files of a distribution of the environment that are not compiled."""
+    found = {str(file): Path(str(file.locate())) for file in files(name) or ()}
+    compiled = (".pyc", ".so", ".pyd")
+    return {told: path for told, path in found.items() if not told.startswith("..") and not told.endswith(compiled)}
 
 
 def wheel_files(folder: Path) -> dict[str, Path]:
     """The files of the wheel that is built for browsers, which requirements.lock names by its checksum."""
-    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
-    wanted = re.search(rf"^{COMPILED}==.*(?:\n +--hash.*)+", lock, re.MULTILINE)
-    assert wanted is not None
-    if f"=={version(COMPILED)} " not in wanted[0]:
+    wanted = locked(COMPILED, ROOT / "requirements.lock")
+    if f"=={version(COMPILED)} " not in wanted:
         raise SystemExit(
             f"the environment has {COMPILED} {version(COMPILED)}, requirements.lock another; run make setup"
         )
-    folder.mkdir()
-    (folder / "wanted.txt").write_text(wanted[0].rstrip("\\ \n"), encoding="utf-8")
-    options = (
-        "--quiet",
-        "--disable-pip-version-check",
-        "--no-deps",
-        "--only-binary=:all:",
-        *PLATFORM,
-        "--abi",
-        "cp314",
-    )
+    return downloaded(wanted, folder, PLATFORM)
+
+
+def locked(name: str, lock: Path) -> str:
+    """The lines of a lock file about a distribution: its version and checksums."""
+    found = re.search(rf"^{name}==.*(?:\n +--hash.*)+", lock.read_text(encoding="utf-8"), re.MULTILINE)
+    assert found is not None
+    return found[0].rstrip("\\ \n")
+
+
+def downloaded(wanted: str, folder: Path, platform: Sequence[str]) -> dict[str, Path]:
+    """The files of a wheel that lines of a lock file name, downloaded to a folder that does not exist."""
+    folder.mkdir(parents=True)
+    (folder / "wanted.txt").write_text(re.sub(r" ; .*?(?= \\)", "", wanted), encoding="utf-8")
+    options = ("--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary=:all:", *platform)
     run(sys.executable, "-m", "pip", "download", *options, "--require-hashes", "-r", "wanted.txt", folder=folder)
     with zipfile.ZipFile(next(folder.glob("*.whl"))) as wheel:
         wheel.extractall(folder / "unpacked")
-    found = (path for path in (folder / "unpacked").rglob("*") if path.is_file())
-    return {path.relative_to(folder / "unpacked").as_posix(): path for path in found}
+    return tree(folder / "unpacked")
+
+
+def tree(folder: Path) -> dict[str, Path]:
+    """The files below a folder by their paths in it, without what Python compiled."""
+    found = (path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    return {path.relative_to(folder).as_posix(): path for path in found}
 
 
 def stage(folder: Path, members: dict[str, Path]) -> None:

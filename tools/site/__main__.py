@@ -12,6 +12,7 @@ from typing import Final
 
 from simkit.present.design import MARK_ON_PAPER, stylesheet
 from tools.playground import __main__ as playground
+from tools.playground import lessons
 from tools.site.catalogues import catalogue_pages
 from tools.site.commands import command_pages
 from tools.site.interface import interface_pages
@@ -46,16 +47,17 @@ def main() -> int:
 
 
 def add_playground() -> None:
-    """Put the playground on the site; without node and the registries, a page that says why it is missing."""
-    shutil.rmtree(TARGET / "playground", ignore_errors=True)
-    try:
-        playground.main()
-        shutil.copytree(playground.TARGET, TARGET / "playground")
-    except SystemExit as lack:
-        told = f"This copy of the site was built without the playground: {lack}."
-        print(told)
-        (TARGET / "playground").mkdir()
-        put(TARGET / "playground/index.html", f"<!DOCTYPE html><meta charset=utf-8><title>simkit</title><p>{told}</p>")
+    """Put what runs in browsers on the site; without node and the registries, pages that say why it is missing."""
+    for name, part in (("playground", playground), ("lessons", lessons)):
+        shutil.rmtree(TARGET / name, ignore_errors=True)
+        try:
+            part.main()
+            shutil.copytree(part.TARGET, TARGET / name)
+        except SystemExit as lack:
+            told = f"This copy of the site was built without this part: {lack}."
+            print(told)
+            (TARGET / name).mkdir()
+            put(TARGET / name / "index.html", f"<!DOCTYPE html><meta charset=utf-8><title>simkit</title><p>{told}</p>")
 
 
 def fingerprint(root: Path) -> str:

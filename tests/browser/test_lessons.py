@@ -1,0 +1,107 @@
+"""The course in a real browser: lessons with their solutions, a panel, kubectl, what is kept, and what is loaded."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook
+from playwright.sync_api import BrowserContext, Page, expect
+
+from simkit.meta import datasets
+from tests.browser.test_playground import Site, build
+from tests.notebooks.execution import cells
+from tools.course import FOLDER, sources
+from tools.playground.lessons import TARGET
+
+pytestmark = pytest.mark.slow
+
+LESSONS = [path.stem for path in sources()]
+CLASS = {
+    "panel": "import simkit\nfrom simkit.notebook import explore\n\nexplore(simkit.load('/drive/class/dump.json.gz'))",
+    "kubectl": "import simkit\n\n%load_ext simkit\ncluster = simkit.demo()\n%kubectl get namespace billing -o name",
+    "index": "%pip install requests",
+}
+"""Notebooks of a class, of one cell each."""
+PROMPTS = "() => [...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')].map(each => each.textContent.trim())"
+FINISHED = f"() => {{ const all = ({PROMPTS})(); return all.some(one => /\\d/.test(one)) && !all.includes('[*]:'); }}"
+"""True where some cell has run, and none is running or waiting."""
+ERRORS = '.jp-RenderedText[data-mime-type$=".stderr"], .jp-RenderedText[data-mime-type$=".error"]'
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """The course, served, with the solutions in its lessons, and with a class."""
+    folder = tmp_path_factory.mktemp("class")
+    for name, code in CLASS.items():
+        notebook = new_notebook(cells=[new_code_cell(code)])  # type: ignore[no-untyped-call]
+        (folder / f"{name}.ipynb").write_text(json.dumps(notebook))
+    (folder / "dump.json.gz").write_bytes(datasets.path(datasets.DEMO).read_bytes())
+    build("tools.playground.lessons", "--class", str(folder))
+    for path in (TARGET / "files/course").glob("*.ipynb"):
+        solve(path)
+    served = Site(TARGET)
+    yield served
+    served.stop()
+
+
+def solve(path: Path) -> None:
+    """Put the solutions into a lesson."""
+    lesson = json.loads(path.read_text(encoding="utf-8"))
+    for cell, solved in zip(lesson["cells"], cells(FOLDER / "solutions" / path.name), strict=True):
+        if cell["cell_type"] == "code":
+            cell["source"] = solved["source"]
+    path.write_text(json.dumps(lesson), encoding="utf-8")
+
+
+def run(page: Page, site: Site, notebook: str) -> None:
+    """Open a notebook, and run all of its cells."""
+    page.goto(f"{site.url}notebooks/index.html?path={notebook}.ipynb")
+    expect(page.locator(".jp-Notebook .jp-Cell").first).to_be_visible()
+    page.get_by_role("menuitem", name="Run", exact=True).click()
+    page.get_by_text("Run All Cells", exact=True).click()
+    page.wait_for_function(FINISHED, timeout=180_000)
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_a_lesson_passes_with_its_solutions(page: Page, context: BrowserContext, site: Site, lesson: str) -> None:
+    """All exercises are done, and nothing was asked of another place."""
+    elsewhere: list[str] = []
+    own = (site.url, "data:", "blob:", "attachment:")
+    context.on("request", lambda one: None if one.url.startswith(own) else elsewhere.append(one.url))
+    run(page, site, f"course/{lesson}")
+    assert page.locator(ERRORS).all_inner_texts() == []
+    done = re.search(
+        r"exercises done: (\d+) of (\d+)", "\n".join(page.locator(".jp-OutputArea-output").all_inner_texts())
+    )
+    assert done is not None
+    assert done[1] == done[2]
+    assert elsewhere == []
+
+
+def test_a_panel_shows_a_dump_of_the_class(page: Page, site: Site) -> None:
+    """A link opens a notebook with the cluster that lies beside it."""
+    run(page, site, "class/panel")
+    expect(page.locator(".jp-OutputArea-output").get_by_text("billing").first).to_be_visible()
+
+
+def test_kubectl_has_its_small_core(page: Page, site: Site) -> None:
+    """Without the program, commands run in the kernel."""
+    run(page, site, "class/kubectl")
+    expect(page.locator(".jp-OutputArea-output")).to_contain_text("namespace/billing")
+
+
+def test_what_one_writes_is_kept_and_no_package_index_is_asked(page: Page, site: Site) -> None:
+    """A changed notebook is the same after the page is opened anew."""
+    run(page, site, "class/index")
+    expect(page.locator(ERRORS).first).to_contain_text("these lessons have no package index")
+    page.locator(".jp-CodeCell .cm-content").click()
+    page.keyboard.press("Control+A")
+    page.keyboard.type("mine = 1")
+    page.keyboard.press("Control+S")
+    expect(page.locator(".jp-NotebookCheckpoint")).to_contain_text("seconds ago")
+    page.reload()
+    expect(page.locator(".jp-CodeCell .cm-content")).to_have_text("mine = 1")
