@@ -91,4 +91,4 @@ def _with_definitions(
 ) -> Catalogue:
     """The catalogue of a release with some resources besides, and the custom resources of some definitions."""
     usual = _with_enabled(behaviour, release, enabled)
-    return usual.with_resources(each for obj in definitions.every for each in custom_resources(obj))
+    return usual.with_resources(each for obj in definitions.every for each in custom_resources(obj, usual.behaviour))

@@ -5,19 +5,20 @@ As a RESTMapper of k8s.io/apimachinery/pkg/api/meta does it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
+from simkit.kinds.apiextensions.definition import Definition
 from simkit.kinds.conversions.convert import versions
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import DEFAULT_NAMESPACE, EXTENSIONS_GROUP
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupKind, GroupResource, GroupVersion, GroupVersionKind, Key
 from simkit.meta.objects import Object, at, metadata, with_metadata
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.resources import Resource
-from simkit.schema.versions import version_rank
+from simkit.schema.structural import Schema
 from simkit.seams.snapshot import Snapshot
 
 DEFINITIONS = GroupResource(EXTENSIONS_GROUP, "customresourcedefinitions")
@@ -57,8 +58,10 @@ class ResourceIndex:
     def __init__(self, release: str = "1.30", definitions: Iterable[Object] = ()) -> None:
         self.release = release
         self.definitions = tuple(definitions)
-        custom = [resource for definition in self.definitions for resource in custom_resources(definition)]
         whole = Catalogue.for_release(release, everything=True)
+        custom = [
+            resource for definition in self.definitions for resource in custom_resources(definition, whole.behaviour)
+        ]
         self.catalogue = whole.with_resources(custom) if custom else whole
         self._places: dict[tuple[str, str], RESTMapping] = {}
 
@@ -166,42 +169,18 @@ class ResourceIndex:
         return frozenset(found)
 
 
-def custom_resources(definition: Object) -> Iterator[Resource]:
-    """The resources of a custom resource definition, the preferred version first."""
-    spec: Any = definition.get("spec") or {}
-    names: Any = spec.get("names") or {}
-    group: Any = spec.get("group")
-    plural, kind = names.get("plural"), names.get("kind")
-    if not all(isinstance(name, str) and name for name in (group, plural, kind)):
-        return
-    versions = [each for each in _versions(spec) if each.get("served", True)]
-    storage = next((each["name"] for each in versions if each.get("storage")), versions[0]["name"] if versions else "")
-    for version in sorted((each["name"] for each in versions), key=version_rank):
-        yield Resource(
-            group,
-            version,
-            plural,
-            kind,
-            str(names.get("singular") or kind.lower()),
-            _words(names.get("shortNames")),
-            _words(names.get("categories")),
-            namespaced=spec.get("scope") != "Cluster",
-            storage_version=storage,
-            custom=True,
-            list_kind=str(names.get("listKind") or ""),
-        )
+def _without_types(name: str) -> Schema:
+    """No built-in type: a resource is asked for its names alone."""
+    raise SimkitError(f"{name} is not known here")
 
 
-def _versions(spec: Object) -> list[Any]:
-    """The versions of a definition; v1beta1 may have a single one in ``spec.version``."""
-    written = spec.get("versions")
-    rows = written if isinstance(written, list) else []
-    listed = [each for each in rows if isinstance(each, dict) and isinstance(each.get("name"), str)]
-    return listed or ([{"name": str(spec["version"]), "storage": True}] if spec.get("version") else [])
-
-
-def _words(value: Any) -> tuple[str, ...]:
-    return tuple(map(str, value)) if isinstance(value, list) else ()
+def custom_resources(definition: Object, behaviour: ServedBehaviour) -> Sequence[Resource]:
+    """The resources of a custom resource definition, the preferred version first; none of a wrong one."""
+    try:
+        made = Definition(behaviour, definition, _without_types)
+        return made.resources if made.group and made.plural and made.kind else ()
+    except (AttributeError, TypeError):
+        return ()
 
 
 def _is_definition(obj: Object) -> bool:

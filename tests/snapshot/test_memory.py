@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import simkit
 from simkit.meta.errors import IncompleteSnapshot, SimkitError
 from simkit.meta.names import GroupResource, Key
 from simkit.seams.snapshot import Snapshot
@@ -170,3 +171,23 @@ def test_versions_that_are_gone_are_read_as_what_replaced_them() -> None:
     assert found is not None
     assert found["apiVersion"] == "networking.k8s.io/v1"
     assert found["spec"] == {"defaultBackend": {"service": {"name": "web", "port": {"number": 80}}}}
+
+
+def test_the_subresources_of_custom_resources_are_known() -> None:
+    """As their definition has them, although no rule names them."""
+    crd = definition("v1")
+    crd["spec"]["versions"][0]["subresources"] = {"status": {}}
+    objects = [crd, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}}]
+    cluster = simkit.load(objects, captured=["*"])
+    assert list(cluster.who_can("update", "mice/status")["subject"]) == ["group:system:masters"]
+    with pytest.raises(simkit.SimkitError, match="have no subresource 'scale'"):
+        cluster.who_can("update", "mice/scale")
+
+
+@pytest.mark.parametrize(
+    "spec", [5, {"names": 5}, {"group": "g.example", "names": {"plural": "a", "kind": "A"}, "versions": 5}]
+)
+def test_a_wrong_definition_defines_nothing(spec: Any) -> None:
+    """No server takes it."""
+    crd = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "x"}}
+    assert MemorySnapshot([{**crd, "spec": spec}]).index.catalogue.resources("g.example") == []
