@@ -144,7 +144,9 @@ def resolve_permission(
     if behind and api_group is None and not subresource:
         _check_subresource(snapshot, found, behind)
     found = replace(found, verb=verb, subresource=subresource or behind, name=name)
-    return _checked(found, resource) if subresource and behind and subresource != behind else found
+    if subresource and behind and subresource != behind:
+        raise SimkitError(f"{resource!r} names another subresource than {subresource!r}; give one of them")
+    return found
 
 
 def _is_resource(catalogue: Catalogue, word: str) -> bool:
@@ -174,10 +176,6 @@ def _check_subresource(snapshot: Snapshot, found: Permission, name: str) -> None
     meant = f"; did you mean {found.resource}/{near[0]}?" if near else ""
     apart = f"give the name of an object apart: {found.verb} {found.resource} {name} (in Python, name={name!r})"
     raise SimkitError(f"{found.resource} have no subresource {name!r}{meant or f'; {apart}'}")
-
-
-def _checked(found: Permission, resource: str) -> Permission:
-    raise SimkitError(f"{resource!r} names another subresource than {found.subresource!r}; give one of them")
 
 
 def _resource(snapshot: Snapshot, verb: str, word: str, api_group: str | None) -> Permission:

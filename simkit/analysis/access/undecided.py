@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from simkit.analysis.rbac.objects import display_name
-from simkit.analysis.rbac.subject import parse_subject, text_of
+from simkit.analysis.rbac.subject import text_of
 from simkit.logic.rbac.binding import ACCESS_ENTRIES
 from simkit.logic.rbac.index import AccessIndex
 from simkit.logic.rbac.question import Question
 from simkit.meta.attributes import Attributes, Decision
-from simkit.seams.authorization import GRANTS, MOST_NAMED
+from simkit.seams.authorization import MOST_NAMED
 from simkit.seams.caveats import Caveat
 
 if TYPE_CHECKING:
     from simkit.logic.providers.access_entries import AccessEntryBindings
-
-_KINDS: Final = frozenset(grant for grant, _, _ in GRANTS.values())
-"""What stands for the kind of a binding in rows about grants of providers."""
-
 
 _indexes: WeakKeyDictionary[AccessEntryBindings, AccessIndex] = WeakKeyDictionary()
 
@@ -50,19 +46,6 @@ def why_unknown(index: AccessIndex, ask: Attributes, decision: Decision) -> str:
     if holds is None and not index.authorize(ask, of_roles=True).allowed:
         return f"not known whether this denies it: {name}"
     return ""
-
-
-def without_denied(
-    index: AccessIndex, question: Question, rows: Iterable[tuple[Any, ...]], kind: int
-) -> Iterator[tuple[Any, ...]]:
-    """The rows of grants without those of a provider that a statement of it takes away; ``kind`` is a column."""
-    entries = index.entries
-    for row in rows:
-        denied = (
-            entries is not None and row[kind] in _KINDS and entries.denies_question(question, parse_subject(row[0]))
-        )
-        if not denied:
-            yield row
 
 
 def unknown_holders(index: AccessIndex, question: Question) -> Iterator[Caveat]:

@@ -18,7 +18,7 @@ from simkit.analysis.access.resolve import (
     scope_of,
     verbs_of,
 )
-from simkit.analysis.access.undecided import unknown_holders, without_denied
+from simkit.analysis.access.undecided import unknown_holders
 from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.caveats import about_access, with_caveats
 from simkit.analysis.rbac.index import chain_of, index_of, members_in, members_of
@@ -31,6 +31,7 @@ from simkit.logic.rbac.binding import GROUP
 from simkit.logic.rbac.index import AccessIndex
 from simkit.logic.rbac.question import Question
 from simkit.logic.rbac.ruleset import RuleSet
+from simkit.seams.authorization import GRANTS
 from simkit.seams.caveats import Caveat
 from simkit.seams.snapshot import Snapshot
 
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 COLUMNS: Final = (*GRANT_COLUMNS, "rule", "names")
+_KINDS: Final = frozenset(grant for grant, _, _ in GRANTS.values())
+"""What stands for the kind of a binding in rows about grants of providers."""
 
 
 @about_access()
@@ -174,15 +177,20 @@ def holders_of(
     chain, caveats = chain_of(snapshot), tuple(unknown_holders(index, question))
     picked = _picked(snapshot, index, question, asked)
     others = [*_of_other_authorizers(chain, question), *rows_of_lists(snapshot, question)]
-    denied = index.entries is not None and bool(index.entries.denials)
-    if chain.has_rbac and not others and not expand_groups and max_hops is None and not denied:
+    entries = index.entries if index.entries and index.entries.denials else None
+    if chain.has_rbac and not others and not expand_groups and max_hops is None and entries is None:
         return Holders(str(asked), COLUMNS, picked, caveats)
     rows = list(picked.rows())
     rows = [*(rows if chain.has_rbac else rows[:1]), *others]
     if expand_groups:
         rows = [one for row in rows for one in (row, *_expanded(snapshot, row, members))]
-    if denied:
-        rows = list(without_denied(index, question, rows, COLUMNS.index("binding_kind")))
+    if entries is not None:
+        kind = COLUMNS.index("binding_kind")
+        rows = [
+            row
+            for row in rows
+            if row[kind] not in _KINDS or not entries.denies_question(question, parse_subject(row[0]))
+        ]
     if max_hops is None:
         return Holders(str(asked), COLUMNS, rows, caveats)
     rows = list(_with_escalations(rows, snapshot, question, asked, members, max_hops))
