@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -108,6 +109,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if completion.ASKED in os.environ:
         completion.complete(_parser(completion.words_of_line()))
     parser = _parser(arguments)
+    arguments = _path_behind(arguments)
     try:
         args, unread = parser.parse_known_args(arguments)
         command = getattr(args, "parser", parser)
@@ -139,6 +141,15 @@ def _as_flags(arguments: list[str]) -> list[str]:
             return [*rest, "--help"]
         case ["version"]:
             return ["--version"]
+    return arguments
+
+
+def _path_behind(arguments: list[str]) -> list[str]:
+    """The arguments with the path of a dump, where it stands before the words of a question, behind them."""
+    match arguments:
+        case [("who-can" | "can-i" | "what-if") as command, path, word, *more]:
+            if re.search(r"[./]", path) and os.path.exists(path) and not word.startswith("-"):
+                return [command, word, *more, "--dump", path]
     return arguments
 
 

@@ -46,7 +46,7 @@ examples:
   simkit audit cluster.yaml --framework cis          # controls of the CIS Kubernetes Benchmark
   simkit audit cluster.yaml --stale                  # bindings and roles that nobody needs any more
   simkit audit dumps/ --fail-on high --output markdown
-  simkit audit cluster.yaml --html report.html --json report.json --sarif report.sarif
+  simkit audit cluster.yaml --html report.html --json report.json --sarif report.sarif --excel findings.xlsx
   simkit audit cluster.yaml --html report.html --since last-week.json --audit-log audit.jsonl
   simkit audit cluster.yaml --json today.json --since yesterday.json --fail-on-new   # a scheduled run
   simkit audit cluster.yaml --suppress accepted.yaml -o sarif > audit.sarif
@@ -114,6 +114,7 @@ def _add_reports(parser: argparse.ArgumentParser) -> None:
         "--html", type=Path, metavar="FILE", help="write a report with causes, plan, escalation paths and all findings"
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the same report as JSON")
+    parser.add_argument("--excel", type=Path, metavar="FILE", help="write the findings as an Excel file")
     parser.add_argument("--sarif", type=Path, metavar="FILE", help="write the findings as SARIF")
     parser.add_argument(
         "--since",
@@ -189,6 +190,9 @@ def run(args: argparse.Namespace) -> int:
         grouped = _write(found, sifted.accepted, dump, args)
     note_skipped(found.set_aside)
     _remark(sifted)
+    if args.excel is not None:
+        found.to_excel(args.excel)
+        note(f"the findings are in {args.excel}")
     if args.sarif is not None:
         cases = _cases(sifted, dump, paths, None, args)
         _save(args.sarif, json_text(reports.sarif(cases, limits.caveats(), name="simkit-audit")))

@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from typing import Final
 
+from simkit.analysis.rendering import first_of
 from simkit.cli import limits
 from simkit.cli.comment import comment, headline
 from simkit.cli.output import add_output, write_rows
@@ -28,6 +30,9 @@ What is compared is access, not objects: a permission that another binding grant
 
 Exit code: 0 when nobody gained access, 1 when somebody did, 2 for wrong use or unreadable input.
 """
+
+_MOST: Final = 6
+"""The resources of a row that people see; the other forms list each permission."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -64,6 +69,11 @@ def write_access(rows: Sequence[Row], args: argparse.Namespace, empty: str) -> N
     elif rows and args.output in ("table", "html"):
         if args.output == "table":
             print(f"{headline(rows)}\n")
-        write_rows(FOLDED, (dict(zip(FOLDED, one.row())) for one in access_changes(rows)), args.output)
+        write_rows(FOLDED, (dict(zip(FOLDED, one.row())) for one in access_changes(rows)), args.output, short=_short)
     else:
         write_rows(COLUMNS, rows, args.output, empty=empty)
+
+
+def _short(row: Row) -> dict[str, object]:
+    """A row with the first resources only."""
+    return {**row, "resources": first_of(row["resources"], _MOST)}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from simkit.analysis.rendering import counted
 from simkit.cli import limits
+from simkit.cli.notes import note
 from simkit.cli.output import add_output, write_rows
 from simkit.cli.source import add_audit_log, add_namespace, add_source, dump_of, opened, paths_of, read_audit_log
 from simkit.meta.errors import SimkitError
@@ -69,7 +70,8 @@ def run(args: argparse.Namespace) -> int:
         subject, verb, resource = _words(args, 3, "SUBJECT VERB RESOURCE")
         return _written(past.since_when(subject, verb, resource, **asked), args, "nothing is known")
     if not args.at:
-        raise SimkitError(f"{args.action} needs a moment: --at 2026-03-03T12:00:00Z")
+        args.at = past.latest
+        note(f"asked about {args.at:%Y-%m-%dT%H:%M:%SZ}, the last moment that is known; --at names another")
     if args.action == "who-can":
         verb, resource = _words(args, 2, "VERB RESOURCE")
         limits.limit(past.moment(args.at).caveats)
@@ -79,10 +81,10 @@ def run(args: argparse.Namespace) -> int:
 
 def _paths(args: argparse.Namespace) -> list[str]:
     """The paths of dumps, which may also stand behind the words; without an action, ``changes`` is asked for."""
-    if args.action not in ACTIONS:
-        args.words, args.action = [args.action, *args.words], "changes"
-    first = next((place for place, word in enumerate(args.words) if Path(word).exists()), len(args.words))
-    args.words, found = args.words[:first], args.words[first:]
+    words = [args.action, *args.words]
+    args.action = next((word for word in words if word in ACTIONS), "changes")
+    found = [word for word in words if Path(word).exists() and (set(word) & set("./") or word == words[-1])]
+    args.words = [word for word in words if word not in found and word != args.action]
     return [path for named in (*found, *paths_of(args)) for path in _series(Path(named), args) or [named]]
 
 

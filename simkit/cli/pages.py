@@ -25,6 +25,8 @@ _GUESSED: Final[Mapping[str, str]] = {
     "paths": "write simkit escalations cluster.yaml",
     "compare": "write simkit diff before.yaml after.yaml",
     "report": "write simkit audit cluster.yaml --html report.html, or simkit upgrade --report",
+    "scan": "write simkit audit cluster.yaml",
+    "simulate": "write simkit what-if, or simkit rehearse",
     "load": f"commands take the path of a dump; {_OBJECTS}",
 }
 """Commands that people guess, and what to write instead."""
@@ -32,6 +34,10 @@ _GUESSED_OPTIONS: Final[Mapping[str, str]] = {
     "--bloodhound": "write --graph paths.json with simkit escalations",
     "--cis": "write --framework cis",
     "--csv": "write -o csv",
+    "--format": "write -o FORMAT",
+    "--namespaces": "write -n NAMESPACE",
+    "--ns": "write -n NAMESPACE",
+    "--top": "write --best N with simkit cut, and --limit N with simkit escalations",
     "--dark": "write --theme dark beside --plot FILE",
     "--exclude": "write simkit what-if remove WHO cluster.yaml",
     "--ignore": "findings are accepted by --suppress FILE, and subjects left out by simkit what-if remove WHO",
@@ -39,6 +45,7 @@ _GUESSED_OPTIONS: Final[Mapping[str, str]] = {
     "--subject": "write the subject without an option",
 }
 """Options that people guess of commands without them, and what to write instead."""
+_FOR_A_FILE: Final = re.compile(r"argument -o/--output: invalid choice: '([^']*\.[a-z]+)'")
 _NO_COMMAND: Final = re.compile(r"argument COMMAND: invalid choice: '(.*)' \(choose from ([^()]*)\)$")
 
 
@@ -110,6 +117,10 @@ class PageParser(argparse.ArgumentParser):
 
 def _in_short(message: str) -> str:
     """The message of argparse; of a command that is not there, without the list of all that are."""
+    file = _FOR_A_FILE.match(message)
+    if file is not None:
+        html = f", and a whole report with simkit audit --html {file[1]}" if file[1].endswith("html") else ""
+        return f"-o names a format, not a file; write the answer to a file with > {file[1]}{html}"
     wrong = _NO_COMMAND.match(message)
     if wrong is None:
         return message
@@ -128,6 +139,8 @@ def unknown(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> str:
     options = [option for action in parser._actions for option in action.option_strings]
     wrong = [word for word in arguments if word.startswith("-")] or list(arguments)
     guessed = [_GUESSED_OPTIONS[word] for word in wrong if word in _GUESSED_OPTIONS]
+    if parser.prog == "simkit watch" and not wrong[0].startswith("-"):
+        guessed = ["it follows a running cluster, of the current context or --context NAME"]
     if guessed:
         return f"unrecognized arguments: {' '.join(arguments)}; {'; '.join(guessed)}"
     near = [found for word in wrong for found in get_close_matches(word.partition("=")[0], options, n=1, cutoff=0.7)]

@@ -15,6 +15,7 @@ from simkit.cli.reports import FORMS, Case, Fault
 from simkit.cli.source import add_members, add_source, cluster_of, opened, paths_of, read_members
 from simkit.meta.domain import DEFAULT_NAMESPACE
 from simkit.meta.errors import SimkitError
+from simkit.meta.objects import at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -115,6 +116,9 @@ def _planned(cluster: Cluster, args: argparse.Namespace) -> ManifestPlan:
     release, where = cluster.release, args.namespace
     wanted = read_manifests(args.manifest, release=release, namespace=where)
     complain_of(wanted.warnings)
+    if args.manifests and any(at(obj, "metadata", "uid") for obj in wanted.keyed.values()):
+        right = f"simkit plan {' '.join((*args.manifest, *paths_of(args)))}"
+        raise SimkitError(f"the manifests have uids, and the cluster has none: the cluster comes first, as in {right}")
     before = None
     if args.against is not None:
         before = read_earlier(args.manifest, args.against, release=release, namespace=where)

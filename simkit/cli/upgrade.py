@@ -15,6 +15,7 @@ from simkit.cli.pictures import add_plot, write_plot
 from simkit.cli.reports import FORMS, Case, Fault
 from simkit.cli.source import add_cloud, demo_path, standard_input
 from simkit.meta.errors import SimkitError
+from simkit.schema.releases import is_release
 
 if TYPE_CHECKING:
     from simkit.analysis.upgrade.breaks import Break
@@ -49,7 +50,7 @@ _WHAT = "a dump, manifests, a rendered chart, or several of these: files, folder
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     parser.add_argument("path", nargs="*", metavar="PATH", help=_WHAT)
-    parser.add_argument("--to", required=True, metavar="RELEASE", help="the release to upgrade to")
+    parser.add_argument("--to", default="", metavar="RELEASE", help="the release to upgrade to")
     parser.add_argument("--from", dest="since", metavar="RELEASE", help="the release to upgrade from")
     parser.add_argument("--audit-log", action="append", metavar="PATH", help="what was asked, as JSON lines (also .gz)")
     parser.add_argument(
@@ -91,6 +92,10 @@ def run(args: argparse.Namespace) -> int:
     from simkit.analysis.upgrade.span import ReleaseSpan, release_of
     from simkit.analysis.upgrade.upgrade_report import report_of
 
+    if not args.to and args.path and is_release(args.path[-1]):
+        args.to = args.path.pop()
+    if not args.to:
+        raise SimkitError("name the release to upgrade to: --to 1.33")
     ReleaseSpan.of(args.since or "", args.to)  # wrong releases are told before anything is read
     items, release = _read(args)
     _require_something(items, args)

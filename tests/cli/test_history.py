@@ -51,7 +51,7 @@ def test_one_moment(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("can", "user:ann", "get", "pods"), "needs a moment"),
+        (("can", "user:ann", "get"), "SUBJECT VERB RESOURCE"),
         (("since", "user:ann"), "SUBJECT VERB RESOURCE"),
         (("can", "user:ann", "get", "pods", "--at", "yesterday"), "is no moment"),
         (("changes", "now"), "no further words"),

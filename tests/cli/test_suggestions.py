@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import simkit
@@ -25,6 +27,12 @@ from simkit.cli import main
         ("who-can get secrets --demo --exclude user:ann", "write simkit what-if remove WHO cluster.yaml"),
         ("bindings --demo --plot x.png", "unrecognized arguments: --plot; see simkit bindings --help"),
         ("who-can read secrets --demo", "reading is get (one object), list (all) and watch"),
+        ("audit --demo --format json", "write -o FORMAT"),
+        ("audit --demo -o report.html", "simkit audit --html report.html"),
+        ("scan --demo", "write simkit audit cluster.yaml"),
+        ("watch cluster.yaml", "it follows a running cluster"),
+        ("upgrade --demo", "name the release to upgrade to: --to 1.33"),
+        ("who-can secrets --demo", "name the verb before it, as in get secrets"),
         ("who-can get,list secrets --demo", "several verbs; ask about one at a time"),
         ("who-can get secrets/db --demo", "give the name of an object apart: get secrets db"),
     ],
@@ -38,6 +46,21 @@ def test_a_wrong_guess_is_answered_with_the_right_word(
     assert told in shown.err
     assert shown.err.count("\n") == 1
     assert shown.out == ""
+
+
+def test_the_dump_may_stand_before_the_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """And the release of an upgrade behind it; a plan tells that the cluster comes first."""
+    dump, manifests = tmp_path / "dump.json", tmp_path / "role.yaml"
+    simkit.Cluster(seed=1).save(dump)
+    rule = "{apiGroups: [''], resources: [pods], verbs: [get]}"
+    head = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole"
+    manifests.write_text(f"{head}\nmetadata: {{name: a}}\nrules: [{rule}]\n---\n{head}Binding\nmetadata: {{name: a}}\n")
+    assert main(["who-can", str(dump), "get", "secrets"]) == 0
+    assert "group:system:masters" in capsys.readouterr().out
+    assert main(["what-if", str(dump), "delete", "clusterrolebinding", "cluster-admin"]) == 1
+    assert main(["upgrade", str(dump), "1.33"]) == 0
+    assert main(["plan", str(manifests), str(dump)]) == 1
+    assert f"as in simkit plan {dump} {manifests}" in capsys.readouterr().err
 
 
 def test_help_and_version_are_commands_as_in_kubectl(capsys: pytest.CaptureFixture[str]) -> None:

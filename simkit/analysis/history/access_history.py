@@ -130,6 +130,12 @@ class AccessHistory(Result):
     def _about_node(self, identity: Identity) -> bool:
         return self._decides_nodes() and node_of(identity) is not None
 
+    @property
+    def latest(self) -> datetime:
+        """The last moment that a dump or the log covers, in UTC."""
+        times = [*(self.timeline.covered or ()), *(dump.time for dump in self.timeline.dumps)]
+        return datetime.fromtimestamp(max(times), UTC)
+
     def moment(self, at: Time) -> Moment:
         """The cluster at a moment: what certainly existed, and what is not known."""
         return self._whole(seconds_since_epoch(at))

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from simkit.analysis.escalation.cut.cutter import Candidate
 from simkit.analysis.escalation.cut.remedy import Remedy
 from simkit.analysis.escalation.find.goal import Goal
-from simkit.analysis.escalation.find.graph import EscalationGraph, graph_of
+from simkit.analysis.escalation.find.graph import EscalationGraph, forget_graph, graph_of
 from simkit.analysis.escalation.find.path import Path
 from simkit.analysis.escalation.find.queries import count_paths, escalations
 from simkit.analysis.escalation.find.states import AttackState
@@ -147,8 +147,11 @@ class Round:
         then = Round(remedy.after(), self.question)
         made = _Tried(remedy.changes, self.path_count - then.path_count, then)
         self._closed.append((made.changes, made.closed))
+        let_go: _Tried | None = made
         if self._best is None or made.closed > self._best.closed:
-            self._best = made
+            let_go, self._best = self._best, made
+        if let_go is not None:
+            forget_graph(let_go.then.snapshot)
         return made
 
     def remedy(self, one: Candidate) -> Remedy:
