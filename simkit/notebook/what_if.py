@@ -254,12 +254,14 @@ class WhatIfPanel(PanelBox):
         if self.trying.steps:
             self.sections.chosen = "Who loses what"
         self.effect.show(effect)
-        self.paths.show(paths)
+        self.paths.show(paths.drop(columns=["cost", "primitives"], errors="ignore"))  # the path tells it in words
         commands = html_text(self.trying.as_commands())
         self.handed_on.value = _COMMANDS.format(commands) if self.trying.steps else "<i>No change yet.</i>"
         if self.trying.steps:
             told = zip(effect["change"], effect["permissions"])
-            self.work.tell(counted_changes(change for change, number in told for _ in range(number)))
+            counts = counted_changes(change for change, number in told for _ in range(number))
+            wide = any("*" in what for what in (*effect["verbs"], *effect["resources"]))
+            self.work.tell(counts + (" (a wildcard counts as one)" if wide else ""))
 
 
 def _text(row: dict[str, Any]) -> str:

@@ -133,6 +133,14 @@ _RIM = """() => {
 """Whether the rim of the labels, of the two colours that they paint with, is the ground of the graph."""
 
 
+_HIDDEN_MEANWHILE = """() => {
+  document.body.style.display = "none";
+  document.documentElement.dataset.theme = "dark";
+  return new Promise((done) => setTimeout(() => { document.body.style.display = ""; done(); }));
+}"""
+"""A change of the theme as JupyterLab makes it."""
+
+
 def test_the_graph_follows_the_theme_of_its_page(page: Page, document: GraphDocument, tmp_path: Path) -> None:
     """Labels are drawn anew when a button changes the theme, and not only when the system does."""
     page.emulate_media(color_scheme="light")
@@ -141,6 +149,8 @@ def test_the_graph_follows_the_theme_of_its_page(page: Page, document: GraphDocu
     for attribute, value in (("data-theme", "dark"), ("data-theme", "light"), ("class", "other")):
         page.evaluate("([name, value]) => document.documentElement.setAttribute(name, value)", [attribute, value])
         page.wait_for_function(_RIM)
+    page.evaluate(_HIDDEN_MEANWHILE)
+    page.wait_for_function(_RIM)
 
 
 def test_names_of_a_cluster_are_never_markup(page: Page, tmp_path: Path) -> None:

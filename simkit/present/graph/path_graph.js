@@ -215,6 +215,7 @@ export function mount(root, data, { proofs = {}, prove = null, folded = false } 
   let drawing = null;
   let view = null;
   let over = null;
+  let drawn = 0; // the width of the picture
   const labels = []; // of the frame that is being drawn
 
   const field = (label, input) => made("label", {}, label, input);
@@ -338,7 +339,11 @@ export function mount(root, data, { proofs = {}, prove = null, folded = false } 
   }
 
   function draw() {
-    if (!canvas.clientWidth) return;
+    drawn = canvas.clientWidth;
+    if (!drawn) { // JupyterLab hides everything while it changes its theme, perhaps for less than a frame
+      requestAnimationFrame(() => { if (canvas.clientWidth && !drawn) draw(); });
+      return;
+    }
     drawing = new Drawing(ways, chosen && from.value ? [chosen] : shown, { every: all.checked, fold: fold.value, unfolded });
     const width = canvas.clientWidth || 800;
     const places = drawing.places(width, canvas.clientHeight || 480);
@@ -351,8 +356,8 @@ export function mount(root, data, { proofs = {}, prove = null, folded = false } 
       const end = !members.some((id) => ways.leading.has(id));
       graph.addNode(name, { ...places.get(name), label, forceLabel: end, size: end ? 12 : 5 + 2 * Math.log2(members.length), color: ink(COLOURS[node.kind] || "grey") });
     }
-    const drawn = new Set([...drawing.groups.values()].map(([id]) => COLOURS[ways.nodes[id].kind] || "grey"));
-    key.replaceChildren(...Object.entries(MEANT).filter(([name]) => drawn.has(name)).map(([name, text]) =>
+    const kinds = new Set([...drawing.groups.values()].map(([id]) => COLOURS[ways.nodes[id].kind] || "grey"));
+    key.replaceChildren(...Object.entries(MEANT).filter(([name]) => kinds.has(name)).map(([name, text]) =>
       made("span", { class: "sk-key" }, made("span", { style: `background: var(--sk-${name})` }), text)));
     for (const [name, edges] of drawing.links) {
       const [source, target] = [drawing.home.get(edges[0].source), drawing.home.get(edges[0].target)];
@@ -493,9 +498,8 @@ export function mount(root, data, { proofs = {}, prove = null, folded = false } 
   const themed = new MutationObserver(draw);
   for (const element of [document.documentElement, document.body]) themed.observe(element, { attributeFilter: ["data-theme", "data-jp-theme-light", "class"] });
   // A notebook puts the element on its page after this; then, and when a window changes, there is another width to fill.
-  let width = 0;
   const sized = new ResizeObserver(() => {
-    if (canvas.clientWidth && Math.abs(canvas.clientWidth - width) > 20) { width = canvas.clientWidth; draw(); }
+    if (canvas.clientWidth && Math.abs(canvas.clientWidth - drawn) > 20) draw();
   });
   sized.observe(canvas);
   search();
