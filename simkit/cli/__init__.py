@@ -27,10 +27,11 @@ from simkit.present import progress
 
 __all__ = ["COMMANDS", "Command", "fill_parser", "main"]
 
-FINE: Final = 0
 FOUND: Final = 1
 WRONG: Final = 2
 INTERRUPTED: Final = 130
+UNREAD: Final = 141
+"""As of a program that a broken pipe ends: what was not read may have held findings."""
 TRACEBACK: Final = "SIMKIT_TRACEBACK"
 """The environment variable that shows tracebacks."""
 
@@ -169,7 +170,7 @@ def _run(args: argparse.Namespace, out: TerminalText) -> int:
         return int(args.wrong)
     except BrokenPipeError:
         _let_go_of_output()
-        return FINE
+        return UNREAD
     except OSError as wrong:
         complain(f"{wrong.filename}: {wrong.strerror}" if wrong.filename else str(wrong))
         _let_go_of_full_output()

@@ -52,6 +52,13 @@ def test_nothing_on_a_closed_input(dump: Path) -> None:
     assert "fault of simkit" not in done.stderr
 
 
+def test_a_reader_that_goes_away_has_not_seen_a_clean_answer(dump: Path) -> None:
+    """The exit code is that of a broken pipe, since a pipeline with ``pipefail`` would take 0 for no findings."""
+    done = ran(f"{{ {SIMKIT} bindings {dump} --complete '*' -o json; echo $? > code; }} | true", dump.parent)
+    assert (dump.parent / "code").read_text().strip() == "141"
+    assert done.stderr.count("Traceback") == 0
+
+
 @pytest.mark.parametrize("form", ["table", "json", "csv", "html"])
 @pytest.mark.parametrize("environment", [{"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0"}, {"PYTHONIOENCODING": "latin-1"}])
 def test_answers_are_utf_8_whatever_the_locale_says(dump: Path, form: str, environment: dict[str, str]) -> None:

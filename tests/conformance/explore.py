@@ -40,6 +40,7 @@ from tests.conformance.conversation import (
 from tests.conformance.differences import Normalizer, differences
 from tests.conformance.random_access import RandomAccess
 from tests.conformance.random_custom import RandomCustom
+from tests.conformance.random_edits import RandomEdits
 from tests.conformance.random_reads import KINDS, RandomReads
 from tests.conformance.random_recorded import RandomRecorded
 from tests.conformance.random_steps import NAMESPACE, RandomSteps
@@ -158,7 +159,7 @@ def _answered(server: Server, normalize: Normalizer, variables: dict[str, str], 
 
 
 def _sorted(value: Any) -> Any:
-    """A value whose lists of owners and of rules are sorted: they stand in the order of seconds and of Go's maps."""
+    """A value whose lists of owners, of rules and of conflicts are sorted: they are in the order of seconds and of Go's maps."""
     if isinstance(value, list):
         return list(map(_sorted, value))
     if not isinstance(value, dict):
@@ -173,6 +174,12 @@ def _sorted(value: Any) -> Any:
 def _owner(entry: Any) -> list[str]:
     shown = entry if isinstance(entry, dict) else {}
     return [str(shown.get(name, "")) for name in ("manager", "operation", "apiVersion", "subresource")]
+
+
+def _conflict(cause: Any) -> list[str]:
+    """The key of a cause: conflicts of an apply stand in the order of a map of managers, other causes as they stood."""
+    conflict = isinstance(cause, dict) and cause.get("reason") == "FieldManagerConflict"
+    return [str(cause.get("field")), str(cause.get("message"))] if conflict else []
 
 
 def _without_ages(body: Any) -> Any:
@@ -198,6 +205,7 @@ def _without_age(cell: Any) -> Any:
 
 
 _ORDERS: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "causes": _conflict,
     "managedFields": _owner,
     "resourceRules": json.dumps,
     "nonResourceRules": json.dumps,
@@ -247,16 +255,20 @@ def case_of(found: Found) -> Mapping[str, Any]:
 
 
 def explore(
-    explorer: Explorer, release: str, *, seed: int, rounds: int, only: Collection[str] = ()
+    explorer: Explorer, release: str, *, seed: int, rounds: int, only: Collection[str] = (), edits: bool = False
 ) -> Iterator[tuple[str, Found]]:
-    """New kinds of differences with the kind of object they were found with, over some rounds of all or some kinds."""
+    """New kinds of differences with the kind of object they were found with, over some rounds of all or some kinds.
+
+    ``edits``: several managers write each object in many ways, with random parts of it changed.
+    """
     catalogue, seen = Catalogue.for_release(release), set[str]()
     kinds = {key: each for key, each in objects_by_kind(catalogue).items() if not only or key[1] in only}
     for number in range(rounds):
         for (version, kind), objects in kinds.items():
-            random = Random(f"{seed} {number} {version} {kind}")
-            steps = list(RandomSteps(catalogue, random.choice(objects), f"{seed} {number} {version} {kind}").steps())
-            yield from _new(explorer, kind, steps, seen)
+            mark = f"{seed} {number} {version} {kind}"
+            obj = Random(mark).choice(objects)
+            made = RandomEdits(catalogue, obj, objects, mark) if edits else RandomSteps(catalogue, obj, mark)
+            yield from _new(explorer, kind, list(made.steps()), seen)
 
 
 def explore_reads(
@@ -365,6 +377,7 @@ def main(arguments: Sequence[str]) -> int:
         "--recorded", action="store_true", help="change recorded conversations a little; --kinds are areas"
     )
     parser.add_argument("--custom", action="store_true", help="define custom kinds of random schemas")
+    parser.add_argument("--edits", action="store_true", help="write objects by several managers, with parts changed")
     parser.add_argument("--soft", action="store_true", help="do not compare the wording of messages")
     parser.add_argument("--cases", type=Path, help="the folder to write case files to")
     chosen = parser.parse_args(arguments)
@@ -387,7 +400,7 @@ def main(arguments: Sequence[str]) -> int:
         elif chosen.reads:
             looked = explore_reads(explorer, **settings)
         else:
-            looked = explore(explorer, chosen.release, **settings)
+            looked = explore(explorer, chosen.release, edits=chosen.edits, **settings)
         for kind, found in looked:
             count += 1
             step = found.steps[found.number]

@@ -14,6 +14,7 @@ from tests.conformance.conversation import Answer, Server, Step, recorded
 from tests.conformance.explore import Explorer, case_of, signature
 from tests.conformance.random_access import RandomAccess
 from tests.conformance.random_custom import RandomCustom
+from tests.conformance.random_edits import RandomEdits
 from tests.conformance.random_reads import KINDS, RandomReads
 from tests.conformance.random_recorded import RandomRecorded
 from tests.conformance.random_steps import RandomSteps
@@ -57,6 +58,7 @@ def test_two_servers_of_a_release_agree(servers: tuple[Server, Server]) -> None:
     explorer = Explorer(*servers)
     for seed in range(12):
         assert explorer.difference(list(RandomSteps(CATALOGUE, CONFIG_MAP, str(seed)).steps())) is None
+        assert explorer.difference(list(RandomEdits(CATALOGUE, CONFIG_MAP, [CONFIG_MAP], str(seed)).steps())) is None
 
 
 @pytest.mark.slow

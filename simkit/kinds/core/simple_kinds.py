@@ -99,6 +99,12 @@ def _pod_template_row(behaviour: ServedBehaviour, obj: Object, now: float) -> Se
     return [name_of(obj), *names_and_images(template), pairs(labels_of(template))]
 
 
+def _template_warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[str]:
+    """The warnings about a template that is new or changed."""
+    unchanged = old is not None and old.get("template") == obj["template"]
+    return () if unchanged else tuple(pod_warnings(behaviour, "template", obj["template"]))
+
+
 _POD_TEMPLATE = Strategy(
     metadata_checks=MetadataChecks((CHANGES,)),
     default=_default,
@@ -107,7 +113,7 @@ _POD_TEMPLATE = Strategy(
     raises_generation=spec_differs,
     has_generation=has_generation,
     print_row=_pod_template_row,
-    warnings=lambda behaviour, obj, _: pod_warnings(behaviour, "template", obj["template"]),
+    warnings=_template_warnings,
     return_deleted_object=True,
 )
 

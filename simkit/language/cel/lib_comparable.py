@@ -6,6 +6,7 @@ release 1.33.
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, field
 from functools import total_ordering
@@ -77,7 +78,10 @@ def _as_integer(amount: QuantityValue) -> int:
 def _as_float(amount: QuantityValue) -> float:
     """The number of units times the unit, in floats, with their rounding."""
     unit = _FINEST if amount.unit is None else amount.unit
-    return float(amount.nano // 10 ** (unit - _FINEST)) * float(f"1e{unit}")
+    if unit > 308:  # as by Go's Pow10
+        return math.copysign(math.inf, amount.nano) if amount.nano else math.nan
+    counted = amount.nano // 10 ** (unit - _FINEST) or bool(amount.nano)  # one that is too large has lost its digits
+    return float(counted) * float(f"1e{unit}")
 
 
 def _sum(one: QuantityValue, other: QuantityValue) -> QuantityValue:
@@ -95,7 +99,7 @@ def _common_unit(one: QuantityValue, other: QuantityValue) -> int | None:
     if not one.nano or not other.nano:
         return other.unit if other.nano else one.unit
     finer = min(one.unit, other.unit)
-    limit = INT_MAX * 10 ** (finer - _FINEST)
+    limit = INT_MAX * 10 ** min(finer - _FINEST, 2000)  # beyond all amounts
     fits = max(abs(one.nano), abs(other.nano), abs(one.nano + other.nano)) <= limit
     return finer if fits else None
 

@@ -67,6 +67,8 @@ URLS: list[tuple[str, Any]] = [
 QUANTITIES: list[tuple[str, Any]] = [
     ("isQuantity('1.3Gi') && isQuantity('-5m') && !isQuantity('Three') && !isQuantity('1.3GiB')", True),
     ("quantity('50k').asInteger() + quantity('1').add(2).asInteger()", 50003),
+    ("quantity('1e999999999').asApproximateFloat() > 1e300", True),
+    ("quantity('1e999999999').add(quantity('1e999999998')).isGreaterThan(quantity('1'))", True),
     ("quantity('50M').compareTo(quantity('50Mi'))", -1),
     ("quantity('1k').sub(quantity('500')).asApproximateFloat()", 500.0),
     ("quantity('1.5').isInteger() || quantity('9999999999999999999999').isInteger()", False),
