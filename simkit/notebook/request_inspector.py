@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from simkit.cluster.traced_request import TracedRequest
 
 _METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
-_PATCH: Final = "application/strategic-merge-patch+json"
-_CUSTOM_PATCH: Final = "application/merge-patch+json"
+_MERGE_PATCH: Final = "application/merge-patch+json"
 
 
 class RequestInspector(PanelBox):
@@ -57,7 +56,7 @@ class RequestInspector(PanelBox):
         self.subject = Field("As", placeholder="an administrator", width="40em")
         self.method = Field("Method", "GET", options=_METHODS, width="7em")
         self.path = Field("Path", "/api/v1/namespaces/default/pods", options=self._paths(), width="32em")
-        self.body = Field("Body", placeholder="YAML or JSON", width="40em", lines=7)
+        self.body = Field("Body", placeholder="YAML or JSON; for PATCH, a merge patch", width="40em", lines=7)
         self.run = Button("Send to a fork", self._send_request, look="sk-action")
         self.answer, self.detail = Text(), Text()
         self.steps = Pages(empty="No answer.", label="stages of the handler chain")
@@ -84,9 +83,7 @@ class RequestInspector(PanelBox):
 
         def traced() -> TracedRequest:
             body = _parsed(text) if method in ("POST", "PUT", "PATCH") else None
-            media = "application/json"
-            if method == "PATCH":
-                media = _PATCH if not self._is_custom(path) else _CUSTOM_PATCH
+            media = _MERGE_PATCH if method == "PATCH" else "application/json"
             target = quote(path, safe="/?&=%:,.~-_!*'()")
             request = Request.of(method, target, body, content_type=media)
             identity = identity_of(subject) if subject else None
@@ -95,12 +92,6 @@ class RequestInspector(PanelBox):
             return self._cluster.trace_request(request, identity=identity)
 
         self.work.run("sending", traced, self._show, failed=self._show_nothing)
-
-    def _is_custom(self, path: str) -> bool:
-        parts = path.split("?")[0].split("/")
-        if len(parts) < 4 or parts[1] != "apis":
-            return False
-        return any(each.custom and each.group == parts[2] for each in self._cluster.engine.catalogue.stored())
 
     def _show_nothing(self) -> None:
         """Take what became of an earlier request away."""
