@@ -54,8 +54,8 @@ class Explorer(PanelBox):
         self.head, self.yaml = Text("<i>Choose an object.</i>"), Text()
         self.owners = Pages(empty="Nothing owns it, and it owns nothing.", label="owners and dependents")
         self.events = Pages(empty="There are no events about it.", label="events")
-        self.access = Pages(empty="Nobody may do anything with it.", label="access")
-        self.past = Pages(empty="Nothing is remembered of its past.", label="history")
+        self.access = Pages(empty="No binding allows anything on it.", label="access")
+        self.past = Pages(empty="No earlier state of it is known.", label="history")
         self.back = Button("Back", self._go_back, disabled=True)
         parts = {"YAML": self.yaml, "Owners": self.owners, "Events": self.events, "Access": self.access}
         self.sections = Sections({**parts, "History": self.past})

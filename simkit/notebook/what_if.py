@@ -50,7 +50,7 @@ class ChangeStack:
     >>> trying = ChangeStack(simkit.Cluster(seed=1))
     >>> trying.without("ClusterRoleBinding cluster-admin")
     >>> [str(step) for step in trying.steps]
-    ['without ClusterRoleBinding cluster-admin']
+    ['delete ClusterRoleBinding cluster-admin']
     >>> trying.undo()
     >>> trying.steps
     ()
@@ -87,7 +87,7 @@ class ChangeStack:
         resource = GroupResource(RBAC_GROUP, f"{kind.lower()}s")
         gone = self.origin.snapshot().get(resource, *where[1:])
         fork.delete(*where)
-        self._keep(f"without {binding.strip()}", fork, {(kind, where[2], where[1]): (gone, None)})
+        self._keep(f"delete {binding.strip()}", fork, {(kind, where[2], where[1]): (gone, None)})
 
     def apply(self, manifests: str) -> None:
         """Apply manifests. Raises SimkitError if they cannot be read, StatusError if the server refuses them."""
@@ -98,7 +98,7 @@ class ChangeStack:
         first = f"{stored[0]['kind']} {stored[0]['metadata']['name']}"
         more = f" and {len(stored) - 1} more" if len(stored) > 1 else ""
         written = read_manifests(manifests, self.origin.release)
-        self._keep(f"with {first}{more}", fork, {_named(obj): (None, obj) for obj in written})
+        self._keep(f"apply {first}{more}", fork, {_named(obj): (None, obj) for obj in written})
 
     def undo(self) -> None:
         """Undo the last change, if there is one."""
@@ -149,9 +149,9 @@ class ChangeControls(Box):
     def __init__(self, changes: ChangeStack, work: Background, changed: Callable[[], None]) -> None:
         self._changes, self._work, self._changed = changes, work, changed
         self.binding = Field("Binding", placeholder="RoleBinding namespace/name", width="36em")
-        self.remove = Button("Without it", lambda: self.take_away(self.binding.value), look="sk-danger")
+        self.remove = Button("Delete on a fork", lambda: self.take_away(self.binding.value), look="sk-danger")
         self.manifests = Field("Manifests", placeholder="YAML to apply", width="36em", lines=5)
-        self.attempt = Button("With them", self._apply, look="sk-action")
+        self.attempt = Button("Apply on a fork", self._apply, look="sk-action")
         self.undo = Button("Undo", lambda: self._make(changes.undo), disabled=True)
         self.clear = Button("Undo all", lambda: self._make(changes.clear), disabled=True)
         self.steps = Text("<i>No change yet.</i>")

@@ -119,7 +119,7 @@ def test_a_cluster_is_explored_asked_attacked_and_changed(shown: Page) -> None:
     expect(_rows(what_if, "bindings")).to_have_count(1)
     _rows(what_if, "bindings").first.click()
     expect(what_if.get_by_label("Binding", exact=True)).to_have_value("ClusterRoleBinding pellowick:on-call")
-    what_if.get_by_role("button", name="Without it").click()
+    what_if.get_by_role("button", name="Delete on a fork").click()
     expect(what_if.get_by_text(re.compile(r"\d permissions lost"))).to_be_visible()
     what_if.get_by_role("button", name="Escalation paths").click()
     expect(_rows(what_if, "escalation paths").first).to_contain_text("closed")

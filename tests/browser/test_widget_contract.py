@@ -77,7 +77,7 @@ def test_what_is_done_in_a_panel_goes_to_the_models(page: Page, tmp_path: Path) 
     frame = _framed(page, tmp_path, what_if_panel(simkit.demo()))
     frame.get_by_role("button", name="Next").first.press("Enter")
     expect(frame.locator("body")).to_have_attribute("data-saved", "2")
-    frame.get_by_role("button", name="Without it").press("Enter")
+    frame.get_by_role("button", name="Delete on a fork").press("Enter")
     expect(frame.locator("body")).to_have_attribute("data-sent", '{"event":"click","values":[]}')
 
 

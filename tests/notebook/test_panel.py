@@ -214,7 +214,7 @@ def test_changes_are_tried_on_forks(cluster: simkit.Cluster, trying: WhatIfPanel
     trying.changes.remove.click()
     trying.wait()
     assert set(trying.effect.rows["change"]) == {"gained", "lost"}
-    assert "without ClusterRoleBinding b" in trying.changes.steps.value
+    assert "delete ClusterRoleBinding b" in trying.changes.steps.value
     trying.changes.undo.click()
     trying.wait()
     assert set(trying.effect.rows["change"]) == {"gained"}

@@ -116,7 +116,7 @@ function drawTable({ model, el }) {
     const [any, waits] = [body.rows.length > 0, model.get("waits")];
     box.style.minHeight = waits ? `${height}px` : ""; // what stands below stays where it is until there are rows
     const none = model.get("total") ? "No row holds these words." : model.get("empty");
-    empty.textContent = any ? "" : waits ? "Not found out yet." : none;
+    empty.textContent = any ? "" : waits ? "Looking …" : none;
     grid.style.display = any ? "" : "none";
     mark();
     if (focused) any ? focus(Math.max(model.get("chosen"), 0)) : empty.focus({ preventScroll: true });
