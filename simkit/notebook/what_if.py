@@ -209,14 +209,15 @@ class WhatIfPanel(PanelBox):
         self.paths = Pages(empty="No path opens or closes.", label="escalation paths")
         self.bindings.on_choose(lambda row: setattr(self.changes.binding, "value", _text(row)))
         self.bindings.on_activate(lambda row: self.changes.take_away(_text(row)))
-        self.handed_on = Text("<i>No change yet.</i>")
+        self.as_plan = Text()
         parts = {
             "Bindings": self.bindings,
             "Who loses what": self.effect,
             "Escalation paths": self.paths,
-            "As commands": self.handed_on,
+            "Plan": self.as_plan,
         }
         self.sections = Sections(parts)
+        self.sections.observe(lambda _: self._plan_it(), "chosen")
         super().__init__(self.changes, self.work, self.sections)
         self.bindings.clear()
         self.work.run("listing bindings", self._list, self.bindings.show, failed=self._show_nothing)
@@ -224,6 +225,14 @@ class WhatIfPanel(PanelBox):
     def plan(self) -> ManifestPlan:
         """What the changes do to the cluster, as ``Cluster.plan`` tells it: objects, access, paths and the rest."""
         return self.trying.plan()
+
+    def _plan_it(self) -> None:
+        """Show the plan of the changes with their commands, if its section is."""
+        if self.sections.chosen == "Plan":
+            self.work.run("planning", self.plan, self._show_plan)
+
+    def _show_plan(self, plan: ManifestPlan) -> None:
+        self.as_plan.value = plan._repr_html_() + _COMMANDS.format(html_text(self.trying.as_commands()))
 
     def _show_nothing(self) -> None:
         """Say that the bindings are not known; the line above the table says why."""
@@ -255,8 +264,6 @@ class WhatIfPanel(PanelBox):
             self.sections.chosen = "Who loses what"
         self.effect.show(effect)
         self.paths.show(paths.drop(columns=["cost", "primitives"], errors="ignore"))  # the path tells it in words
-        commands = html_text(self.trying.as_commands())
-        self.handed_on.value = _COMMANDS.format(commands) if self.trying.steps else "<i>No change yet.</i>"
         if self.trying.steps:
             told = zip(effect["change"], effect["permissions"])
             counts = counted_changes(change for change, number in told for _ in range(number))

@@ -236,6 +236,10 @@ def test_changes_are_handed_on_as_a_plan(trying: WhatIfPanel) -> None:
     commands = trying.trying.as_commands()
     assert commands.startswith("kubectl delete clusterrolebinding b\n")
     assert "eve" in commands.partition("kubectl apply")[2]
+    trying.sections.chosen = "Plan"
+    trying.wait()
+    assert "ClusterRoleBinding b" in trying.as_plan.value
+    assert "kubectl delete clusterrolebinding b" in trying.as_plan.value
     trying.trying.undo()
     assert "delete" not in trying.trying.as_commands()
     assert "ClusterRoleBinding b" not in {one.title for one in trying.plan().objects}
