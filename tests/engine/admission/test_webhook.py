@@ -149,6 +149,17 @@ def test_a_patch_changes_what_is_stored(tmp_path: Path) -> None:
     assert stored["data"] == {"added": "1"}
 
 
+def test_a_patch_cannot_forge_who_owns_fields(tmp_path: Path) -> None:
+    """Managed fields that nobody could read are those from before the webhook, and the client is warned."""
+    forged = patch({"op": "add", "path": "/metadata/managedFields", "value": [{"manager": "x" * 100_000}]})
+    with serving(tmp_path, lambda _, body: (200, review(body, **forged))) as service:
+        cluster = made(configuration(hook(service), mutating=True))
+        path = "/api/v1/namespaces/default/configmaps?fieldManager=me"
+        answer = cluster.perform(Request.of("POST", path, config_map()))
+    assert "managedFields was in an invalid state" in str(answer.headers)
+    assert [owner["manager"] for owner in answer.object["metadata"].get("managedFields", [])] in (["me"], [])
+
+
 _BROKEN = [
     (lambda body: b"<html>", "failed to call webhook: couldn't get version/kind; json parse error: "),
     (

@@ -22,7 +22,7 @@ from simkit.kinds.apiextensions.definition import NO_NEW_ONES, CustomVersion
 from simkit.kinds.apiextensions.validation.defaults import has_unknown
 from simkit.kinds.parts.devices.device import device_key
 from simkit.language.merge.fieldset import EMPTY, Fields, of_paths
-from simkit.language.merge.managedfields import Record
+from simkit.language.merge.managedfields import BadManagedFields, Record, read
 from simkit.language.merge.structure import structure
 from simkit.language.merge.update import track_update
 from simkit.language.merge.versions import Converter
@@ -36,7 +36,7 @@ from simkit.meta.frozen_init import quickly_made
 from simkit.meta.identity import Identity
 from simkit.meta.name_validation import dns_subdomain
 from simkit.meta.names import GroupResource, GroupVersion, Key
-from simkit.meta.objects import Draft, Object, at, labels_of, name_of
+from simkit.meta.objects import Draft, Object, at, labels_of, metadata, name_of
 from simkit.schema.decoding import DecodeError, with_empty_parts
 from simkit.schema.structural import Schema
 from simkit.seams import Authorizer, Intent, Operation, Review
@@ -132,6 +132,12 @@ def _refusal(authorizer: Authorizer, ask: Attributes) -> str:
     return forbidden_error(ask, ": ".join(filter(None, (decision.error, decision.reason)))).message
 
 
+_INVALID_OWNERS: Final = (
+    ".metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating "
+    "admission controller; please fix your requests"
+)
+
+
 @quickly_made
 @dataclass(frozen=True, slots=True)
 class AdmissionBinding:
@@ -169,9 +175,22 @@ class AdmissionBinding:
         """The wanted object after the escalation check and the mutating plugins."""
         review = self.review("CREATE" if live is None else "UPDATE", wanted, live)
         _forbid_new(self.engine.behaviour, self.scope.custom, review)
-        mutated = dict(self.engine.admission.mutate(review))
+        mutated = self._with_valid_owners(dict(self.engine.admission.mutate(review)), metadata(wanted))
         request_object.deduplicate(mutated, self.context.warnings, admitted=True)
         self.guard(mutated, live)
+        return mutated
+
+    def _with_valid_owners(self, mutated: Draft, before: Object) -> Draft:
+        """The object with the managed fields that it had before, if a plugin left them invalid."""
+        if metadata(mutated).get("managedFields") == before.get("managedFields"):
+            return mutated
+        try:
+            read(metadata(mutated).get("managedFields") or ())
+        except BadManagedFields as wrong:
+            self.context.warnings.append(f"{_INVALID_OWNERS}: {wrong}")
+            kept = {name: value for name, value in metadata(mutated).items() if name != "managedFields"}
+            owners = {name: before[name] for name in ("managedFields",) if name in before}
+            return {**mutated, "metadata": {**kept, **owners}}
         return mutated
 
     def validate(self, obj: Object, live: Object | None) -> None:
