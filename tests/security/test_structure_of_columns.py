@@ -39,3 +39,15 @@ def test_factors_that_leave_the_range_of_numbers(factor: float, value: float) ->
     """The quotient is not finite, or nothing: the value is no multiple, and the request no error of ours."""
     properties = {"multipleOf": factor}
     assert all(error.told(BASE) for error in number_errors(BASE, properties, ("number",), "", value, "spec.n"))
+
+
+@pytest.mark.parametrize("value", [1e308, -1e308, 2.0**63, -(2.0**64)])
+def test_numbers_that_do_not_fit_into_a_cell(value: float) -> None:
+    """One object kept everybody from listing its kind as a table: the cell is what Go makes of such a number."""
+    assert cell({"n": value}, {"jsonPath": ".n", "type": "integer"}, 0.0) == -(2**63)
+
+
+@pytest.mark.parametrize("text", ["0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59", "9999999-01-01T00:00:00Z"])
+def test_dates_at_the_ends_of_time(text: str) -> None:
+    """They are ages, or no dates."""
+    assert isinstance(cell({"d": text}, {"jsonPath": ".d", "type": "date"}, 0.0), str)

@@ -197,6 +197,9 @@ def _compared(one: Any, operator: str, other: Any) -> bool:
         return False
 
 
+_LEAST: Final = -(2**63)
+
+
 def cell(obj: Object, column: Mapping[str, Any], now: float) -> Any:
     """The cell of a column: the first value of the path if it has the column's type, else null."""
     try:
@@ -208,7 +211,9 @@ def cell(obj: Object, column: Mapping[str, Any], now: float) -> Any:
 
 def _shown(value: Any, kind: str, now: float) -> Any:
     if kind == "integer":
-        return int(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return None
+        return int(value) if _LEAST <= value < -_LEAST else _LEAST  # as Go converts what does not fit
     if kind == "number":
         return value if isinstance(value, int | float) and not isinstance(value, bool) else None
     if kind == "boolean":
