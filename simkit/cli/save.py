@@ -42,8 +42,6 @@ def run(args: argparse.Namespace) -> int:
 
     if not is_lasting(args.to):
         raise SimkitError(f"--to {args.to!r} names no store that lasts; write {lasting_forms()}")
-    if args.encryption_provider_config and args.to.startswith("sqlite:"):
-        raise SimkitError("--encryption-provider-config is for an etcd; a SQLite file holds values as they are")
     dump = opened(args)
     connection = {each.option: getattr(args, each.option) for each in ETCD}
     options = Options(release=dump.release, storage=args.to, **connection)

@@ -168,6 +168,8 @@ def _memory(options: Options, clock: Clock, place: str) -> Store:
 def _sqlite(options: Options, clock: Clock, place: str) -> Store:
     from simkit.engine.storage.sqlite import open_store
 
+    if options.encryption_provider_config is not None:
+        raise SimkitError("an encryption configuration is for an etcd; a SQLite file holds values as they are")
     return open_store(place, clock, check=lambda obj: _wrong_type(obj, options.release))
 
 
