@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NotRequired, TypedDict, 
 from simkit.analysis.rendering import THEME, html_lines, text_lines
 from simkit.meta.distribution import install_hint
 from simkit.meta.errors import SimkitError
-from simkit.meta.visible_text import html_text
+from simkit.meta.visible_text import html_text, visible_lines
 from simkit.meta.whole_file import write_whole
 from simkit.meta.wrong_names import absent, explains_wrong_calls, with_explained_calls
 from simkit.present.escaping import csv_cell
@@ -192,7 +192,8 @@ class Result(ABC):
             Where openpyxl is not installed (extra ``notebook``).
         """
         try:
-            self._plain().to_excel(path, index=False)
+            rows = self._plain().map(lambda value: visible_lines(value) if isinstance(value, str) else value)
+            rows.to_excel(path, index=False)
         except ImportError as missing:
             raise SimkitError(f"writing Excel files needs openpyxl: {install_hint('notebook')}") from missing
 

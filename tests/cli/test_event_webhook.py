@@ -11,8 +11,8 @@ from typing import Any
 import orjson
 import pytest
 
-from simkit.cli import event_webhook
-from simkit.cli.event_webhook import EventWebhook, webhook_url
+from simkit.cli import watch
+from simkit.cli.watch import EventWebhook, webhook_url
 
 
 class Hook(BaseHTTPRequestHandler):
@@ -47,7 +47,7 @@ def hook() -> Iterator[tuple[str, type[Hook]]]:
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(event_webhook, "_PAUSES", (0.01, 0.01, 0.01))
+    monkeypatch.setattr(watch, "_PAUSES", (0.01, 0.01, 0.01))
 
 
 def posted(url: str, count: int) -> tuple[list[str], int]:
@@ -86,7 +86,7 @@ def test_events_come_in_order(hook: tuple[str, type[Hook]]) -> None:
 def test_what_waits_has_a_bound(hook: tuple[str, type[Hook]], monkeypatch: pytest.MonkeyPatch) -> None:
     """Events beyond it are counted as lost."""
     url, kind = hook
-    monkeypatch.setattr(event_webhook, "_MOST_WAITING", 1)
+    monkeypatch.setattr(watch, "_MOST_WAITING", 1)
     told, lost = posted(url, 50)
     assert lost == 50 - len(kind.received)
     assert len(told) == lost + bool(lost)

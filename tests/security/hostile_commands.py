@@ -132,7 +132,17 @@ PROSE: Final[dict[str, tuple[str, ...]]] = {
 }
 """Texts on standard output beside tables."""
 FILES: Final[dict[str, tuple[str, ...]]] = {
-    "report": (*TABLES["audit"], "--html", "TO/report.html", "--json", "TO/report.json", "--sarif", "TO/report.sarif"),
+    "report": (
+        *TABLES["audit"],
+        "--html",
+        "TO/report.html",
+        "--json",
+        "TO/report.json",
+        "--excel",
+        "TO/findings.xlsx",
+        "--sarif",
+        "TO/report.sarif",
+    ),
     "proven report": (*TABLES["audit, in use"], "--html", "TO/proven.html", "--prove"),
     "baseline": (*TABLES["audit"], "--write-baseline", "TO/known.json"),
     "upgrade page": (*TABLES["upgrade, proven"], "--report", "TO/upgrade.html"),
@@ -161,7 +171,6 @@ CHOOSING: Final = frozenset(
         "against",
         "at",
         "dumped-at",
-        "earlier",
         "index",
         "link",
         "schema",

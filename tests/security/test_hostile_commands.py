@@ -68,7 +68,7 @@ def test_every_output_shows_names_as_names(
     if form == "html" and out:
         page = Elements(out)
         notes, table = page.names[: page.names.index("table")], page.names[page.names.index("table") :]
-        assert set(notes) <= {"meta", "title", "style", "p", "b"}
+        assert set(notes) <= {"meta", "title", "style", "p", "b", "div"}
         assert notes.count("p") == notes.count("b")
         assert set(table) <= {"table", "thead", "tbody", "tr", "th", "td", "wbr"}
         assert page.attributes <= {"charset", "class"}
