@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from collections.abc import Iterator
@@ -14,18 +15,19 @@ from playwright.sync_api import BrowserContext, Page, expect
 from simkit.meta import datasets
 from tests.browser.test_playground import Site, build
 from tests.notebooks.execution import cells
-from tools.course import FOLDER, sources
+from tools.course import FOLDER, KERNEL, sources
 from tools.playground.lessons import TARGET
 
 pytestmark = pytest.mark.slow
 
 LESSONS = [path.stem for path in sources()]
 CLASS = {
-    "panel": "import simkit\nfrom simkit.notebook import explore\n\nexplore(simkit.load('/drive/class/dump.json.gz'))",
+    "panel": "import simkit\nfrom simkit.notebook import explore\n\nexplore(simkit.load('dump.json'))",
     "kubectl": "import simkit\n\n%load_ext simkit\ncluster = simkit.demo()\n%kubectl get namespace billing -o name",
     "index": "%pip install requests",
 }
 """Notebooks of a class, of one cell each."""
+METADATA = {"kernelspec": KERNEL, "language_info": {"name": "python"}}
 PROMPTS = "() => [...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')].map(each => each.textContent.trim())"
 FINISHED = f"() => {{ const all = ({PROMPTS})(); return all.some(one => /\\d/.test(one)) && !all.includes('[*]:'); }}"
 """True where some cell has run, and none is running or waiting."""
@@ -37,9 +39,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """The course, served, with the solutions in its lessons, and with a class."""
     folder = tmp_path_factory.mktemp("class")
     for name, code in CLASS.items():
-        notebook = new_notebook(cells=[new_code_cell(code)])  # type: ignore[no-untyped-call]
+        notebook = new_notebook(cells=[new_code_cell(code)], metadata=METADATA)  # type: ignore[no-untyped-call]
         (folder / f"{name}.ipynb").write_text(json.dumps(notebook))
-    (folder / "dump.json.gz").write_bytes(datasets.path(datasets.DEMO).read_bytes())
+    (folder / "dump.json").write_bytes(gzip.decompress(datasets.path(datasets.DEMO).read_bytes()))
     build("tools.playground.lessons", "--class", str(folder))
     for path in (TARGET / "files/course").glob("*.ipynb"):
         solve(path)
@@ -85,7 +87,7 @@ def test_a_lesson_passes_with_its_solutions(page: Page, context: BrowserContext,
 def test_a_panel_shows_a_dump_of_the_class(page: Page, site: Site) -> None:
     """A link opens a notebook with the cluster that lies beside it."""
     run(page, site, "class/panel")
-    expect(page.locator(".jp-OutputArea-output").get_by_text("billing").first).to_be_visible()
+    expect(page.locator(".jp-OutputArea-output").get_by_text("ClusterRoleBinding").first).to_be_visible()
 
 
 def test_kubectl_has_its_small_core(page: Page, site: Site) -> None:

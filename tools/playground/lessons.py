@@ -52,6 +52,7 @@ async def install(*names, **options):
 """
 """What answers ``%pip`` in the kernel, and makes requests to no index."""
 LEFT_OUT: Final = ("simkit/cli/", "simkit/fleet/", "datasets/clusters/hostile", "jedi/third_party/django-stubs/")
+COMPRESSED: Final = (".gz", ".zst", ".xz", ".bz2", ".zip")
 PICTURE: Final = "picture"
 """The tag of cells that draw with matplotlib, which has no build for browsers."""
 
@@ -70,6 +71,8 @@ def main(more: Path | None = None) -> int:
         for path in sorted(FOLDER.glob("*.ipynb")):
             write_lesson(path, source / "content/course" / path.name)
         if more is not None:
+            if packed := sorted(path.name for path in more.rglob("*") if path.suffix in COMPRESSED):
+                raise SystemExit(f"unpack {', '.join(packed)}: a lesson in a browser reads files of text alone")
             shutil.copytree(more, source / "content/class")
         write_settings(source, lite)
         build(source, lite)
