@@ -24,7 +24,7 @@ LESSONS = [path.stem for path in sources()]
 CLASS = {
     "panel": "import simkit\nfrom simkit.notebook import explore\n\nexplore(simkit.load('dump.json'))",
     "kubectl": "import simkit\n\n%load_ext simkit\ncluster = simkit.demo()\n%kubectl get namespace billing -o name",
-    "index": "%pip install requests",
+    "index": "import micropip\n\nawait micropip.install('requests')",
 }
 """Notebooks of a class, of one cell each."""
 METADATA = {"kernelspec": KERNEL, "language_info": {"name": "python"}}

@@ -50,7 +50,7 @@ NO_INDEX: Final = """
 async def install(*names, **options):
     raise RuntimeError("these lessons have no package index: what came with them can be imported, and nothing else")
 """
-"""What answers ``%pip`` in the kernel, and makes requests to no index."""
+"""What installs packages in other kernels of JupyterLite, from an index."""
 LEFT_OUT: Final = ("simkit/cli/", "simkit/fleet/", "datasets/clusters/hostile", "jedi/third_party/django-stubs/")
 COMPRESSED: Final = (".gz", ".zst", ".xz", ".bz2", ".zip")
 PICTURE: Final = "picture"
@@ -196,7 +196,7 @@ def write_settings(source: Path, lite: Path) -> None:
         "output_dir": str(TARGET),
     }
     (source / "jupyter_lite_config.json").write_text(json.dumps({"LiteBuildConfig": settings}), encoding="utf-8")
-    started = ["micropip", "piplite", "ipykernel", "pyodide-kernel", *map(plain, OF_KERNEL), "ssl", "lzma"]
+    started = ["micropip", "piplite", "ipykernel", "pyodide-kernel", *map(plain, OF_KERNEL), "simkit"]
     kernel = {
         "pyodideUrl": "./static/pyodide/pyodide.mjs",
         "disablePyPIFallback": True,
