@@ -10,11 +10,11 @@ from typing import Any, Final
 
 from simkit.client.controller import Client
 from simkit.client.event_recorder import EventRecorder
+from simkit.client.indexer import SelectorIndex, equalities
 from simkit.client.lister import Lister, is_terminating, uid_of
 from simkit.client.requests import keys_of, replace_status, scale_path
 from simkit.client.resource_watcher import ResourceWatcher
 from simkit.client.resources import BUDGETS, DEPLOYMENTS, PODS, REPLICA_SETS, REPLICATION_CONTROLLERS, STATEFUL_SETS
-from simkit.client.selector_index import SelectorIndex, equalities
 from simkit.kinds.parts.cells import selector_structure
 from simkit.logic.workloads.pods import integer_or_percent, is_ready
 from simkit.logic.workloads.status_conditions import with_allowed, with_failure

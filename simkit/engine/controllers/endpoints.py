@@ -8,11 +8,11 @@ from ipaddress import ip_address
 from typing import Any, Final
 
 from simkit.client.controller import Client
+from simkit.client.indexer import SelectorIndex
 from simkit.client.lister import Lister, is_terminating
 from simkit.client.requests import create, expect, keys_of, remove, replace
 from simkit.client.resource_watcher import ResourceWatcher
 from simkit.client.resources import ENDPOINTS, NODES, PODS, SERVICES, SLICES
-from simkit.client.selector_index import SelectorIndex
 from simkit.logic.workloads import backends as behind
 from simkit.logic.workloads.backends import Backend
 from simkit.logic.workloads.pods import by_age, owner_reference

@@ -30,7 +30,7 @@ from simkit.simulation.scheduler.preemption import Candidate, candidates, chosen
 from simkit.simulation.scheduler.queue import SchedulingQueue, Waiting, frees_or_attracts, matters
 from simkit.simulation.scheduler.scheduler_cache import SchedulerCache
 from simkit.simulation.scheduler.view import WATCHED, View, fit_message, not_preempted
-from simkit.simulation.scheduler.volume_claims import prepare_claims
+from simkit.simulation.scheduler.volume_filters import prepare_claims
 
 _LOG: Final = logging.getLogger("simkit.scheduler")
 NAME: Final = "default-scheduler"

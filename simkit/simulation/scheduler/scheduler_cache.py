@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Final
 
-from simkit.client.selector_index import equalities
+from simkit.client.indexer import equalities
 from simkit.logic.workloads.pods import has_ended
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import label

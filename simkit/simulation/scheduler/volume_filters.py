@@ -1,4 +1,7 @@
-"""Filters of nodes by the volumes of a pod: their claims, their number and their zones."""
+"""Filters of nodes by the volumes of a pod (claims, number, zones), and the writes to claims before a pod is bound.
+
+Upstream: pkg/scheduler/framework/plugins/volumebinding/binder.go (``BindPodVolumes``), release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from simkit.client.controller import Client
+from simkit.client.lister import uid_of
+from simkit.client.requests import expect, merge
 from simkit.logic.workloads.nodes import term_fits
 from simkit.logic.workloads.volumes import CSI_DRIVERS, best, class_of
 from simkit.meta.domain import api_group, label
 from simkit.meta.fielderror import quoted
 from simkit.meta.objects import Object, annotations_of, at, labels_of, metadata, name_of, namespace_of
 from simkit.simulation.scheduler.node_info import NodeInfo, PodInfo
-from simkit.simulation.scheduler.view import Filter, Rejection, Unschedulable, View, rejected
+from simkit.simulation.scheduler.view import CLAIMS, VOLUMES, Filter, Rejection, Unschedulable, View, rejected
 
 # Nodes that reach the volumes of a pod's claims, and on which volumes can be had for claims that wait for a pod.
 # Upstream: pkg/scheduler/framework/plugins/{volumebinding,volumerestrictions}, release 1.30.
@@ -354,3 +360,36 @@ def _values(text: str) -> frozenset[str]:
     ['z1', 'z2']
     """
     return frozenset(each.strip() for each in text.split(_SEPARATOR))
+
+
+def prepare_claims(client: Client, view: View, pod: PodInfo, info: NodeInfo) -> bool:
+    """True if all claims of a pod are bound; for those that are not, volumes are chosen or asked for."""
+    waiting = []
+    for name, _ in claims_of(pod.pod):
+        claim = view.claim(pod.namespace, name)
+        if claim is not None and not is_bound(claim):
+            waiting.append(claim)
+    for claim in waiting:
+        _prepare(client, view, claim, info)
+    return not waiting
+
+
+def _prepare(client: Client, view: View, claim: Object, info: NodeInfo) -> None:
+    if annotations_of(claim).get(SELECTED_NODE):
+        return
+    volume = available_volume(view, claim, info.object)
+    if volume is not None:
+        expect(merge(client, VOLUMES, volume, {"spec": {"claimRef": _reference(claim)}}), 404, 409)
+        return
+    expect(merge(client, CLAIMS, claim, {"metadata": {"annotations": {SELECTED_NODE: info.name}}}), 404, 409)
+
+
+def _reference(claim: Object) -> dict[str, str]:
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "namespace": namespace_of(claim),
+        "name": name_of(claim),
+        "uid": uid_of(claim),
+        "resourceVersion": metadata(claim).get("resourceVersion", ""),
+    }
