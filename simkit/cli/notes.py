@@ -53,7 +53,7 @@ def complain_of(problems: Iterable[Problem]) -> None:
     """Write the problems of reading: the first that are alike, and the first of all; the others are counted."""
     groups: dict[tuple[str, str, str], list[Problem]] = {}
     for problem in problems:
-        kind = re.sub(_VARIES, "0", problem.what)
+        kind = _VARIES.sub("0", problem.what)
         groups.setdefault((problem.file, kind, problem.hint), []).append(problem)
     for alike in islice(groups.values(), _MOST):
         for problem in alike[:_ALIKE]:

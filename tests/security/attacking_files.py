@@ -151,6 +151,7 @@ WRITTEN: Final = frozenset(
     (
         *("--to", "--html", "--json", "--sarif", "--plot", "--write", "--report", "--write-baseline", "--output-dir"),
         *("--index", "--parquet", "--graph", "--kubeconfig-out", "--audit-log-path", "--cert-dir"),
+        "--excel",
     )
 )
 """Options that name what is written."""
