@@ -149,18 +149,14 @@ const show = {
   async graph() {
     const found = await ask({ ask: "graph" });
     if (!found) return;
-    const { default: drawn } = await import("./graph.js");
+    const { mount } = await import("./graph.js");
     const element = by("graph").querySelector(".answer");
-    let hear = () => {};
-    const model = {
-      get: () => found.graph, on: (event, heard) => { if (event === "msg:custom") hear = heard; }, off() {},
-      async send({ prove: [start, goal] }) {
-        const told = await ask({ ask: "prove", start, goal });
-        hear({ start, goal, proof: told ? told.proof : { verdict: "not executed; the line above says why", requests: [] } });
-      },
+    const prove = async (start, goal) => {
+      const told = await ask({ ask: "prove", start, goal });
+      return told ? told.proof : { verdict: "not executed; the line above says why", requests: [] };
     };
     element.replaceChildren();
-    drawn.render({ model, el: element });
+    mount(element, found.graph, { prove });
   },
 
   async report() {
