@@ -14,7 +14,6 @@ from simkit.cli.questions import (
     add_object_options,
     add_object_words,
     note_remarks,
-    note_unknown_subject,
     settle_words,
     unknown_subject,
 )
@@ -72,7 +71,6 @@ def _answer(args: argparse.Namespace, subject: str) -> int:
 
     settle_words(args)
     snapshot = read(args, namespace=args.namespace)
-    note_unknown_subject(snapshot, subject, args)
     answer = can(
         snapshot,
         subject,

@@ -39,7 +39,8 @@ installed product needs it), server (a Kubernetes default).
 
 Columns: PATHS counts the escalation paths that begin with the cause; CLOSES counts the paths that the remedy closes,
 also those of other causes; LOSES counts the permissions that the remedy removes. With -o wide: SHARE is PATHS as a part
-of all paths, and THROUGH counts the paths that begin elsewhere and cannot avoid the cause.
+of all paths, and THROUGH counts the paths that begin elsewhere and use the cause in a later step; their subjects may
+have another way.
 
 Exit code: 0 if there is no cause, 1 if there is one, 2 for wrong use or unreadable input.
 """

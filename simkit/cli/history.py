@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from simkit.analysis.rbac.unknown_names import warn_of_unnamed_subject
 from simkit.analysis.rendering import counted
 from simkit.cli import limits
 from simkit.cli.notes import note
@@ -68,7 +69,10 @@ def run(args: argparse.Namespace) -> int:
     asked = {"namespace": args.namespace} if args.namespace else {}
     if args.action == "since":
         subject, verb, resource = _words(args, 3, "SUBJECT VERB RESOURCE")
-        return _written(past.since_when(subject, verb, resource, **asked), args, "nothing is known")
+        found = past.since_when(subject, verb, resource, **asked)
+        if set(found["verdict"]) == {"no"}:
+            warn_of_unnamed_subject(subject, past.moment(past.latest).possible)
+        return _written(found, args, "nothing is known")
     if not args.at:
         args.at = past.latest
         note(f"asked about {args.at:%Y-%m-%dT%H:%M:%SZ}, the last moment that is known; --at names another")

@@ -49,11 +49,18 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Answer, and return the exit code."""
     from simkit.analysis.least_privilege import least_privilege
+    from simkit.analysis.rbac.subject import identity_of, text_of
 
     log = read_audit_log(args)
     assert log is not None  # the option is required
     dump = opened(args)
     made = least_privilege(dump.snapshot(), log, args.subject, names=args.names, reuse=not args.no_reuse)
+    note(f"the log has {made.usage}; what was used at other times counts as unused")
+    senders = {identity for identity, _ in (*made.usage.allowed, *made.usage.denied)}
+    for subject in made.subjects if args.subject else ():
+        wanted = identity_of(subject)
+        if not any(one.user == wanted.user if wanted.user else subject.name in one.groups for one in senders):
+            note(f"the log has no request of {text_of(subject)}")
     frame = made.unused() if args.unused else made.to_frame()
     rows, shown = frame.to_dict("records"), UNUSED if args.unused else None
     whole = "nobody has more than is in use"

@@ -37,6 +37,8 @@ _GUESSED_OPTIONS: Final[Mapping[str, str]] = {
     "--format": "write -o FORMAT",
     "--namespaces": "write -n NAMESPACE",
     "--ns": "write -n NAMESPACE",
+    "--xlsx": "write --excel FILE with simkit audit",
+    "--why": "ask simkit can-i WHO VERB RESOURCE",
     "--top": "write --best N with simkit cut, and --limit N with simkit escalations",
     "--dark": "write --theme dark beside --plot FILE",
     "--exclude": "write simkit what-if remove WHO cluster.yaml",

@@ -37,25 +37,17 @@ def add_groups(parser: argparse.ArgumentParser) -> None:
 
 
 def note_unknown_subjects(snapshot: Snapshot, args: argparse.Namespace) -> None:
-    """Tell which subjects of ``--subject`` no binding names."""
+    """Tell which subjects of ``--subject`` no binding names, unless the answer itself warns of them."""
     for one in args.subject or ():
-        if not one.startswith("pod:"):
-            note_unknown_subject(snapshot, one, args)
+        if not one.startswith("pod:") and (told := unknown_subject(snapshot, one, args, warned=True)):
+            note(told)
 
 
-def note_unknown_subject(snapshot: Snapshot, subject: str, args: argparse.Namespace) -> None:
-    """Tell that no binding names a subject, unless the answer itself warns of it."""
-    from simkit.analysis.rbac.unknown_names import doubt_about
-
-    if (told := unknown_subject(snapshot, subject, args)) and not doubt_about(snapshot, subject):
-        note(told)
-
-
-def unknown_subject(snapshot: Snapshot, subject: str, args: argparse.Namespace) -> str:
+def unknown_subject(snapshot: Snapshot, subject: str, args: argparse.Namespace, *, warned: bool = False) -> str:
     """A sentence on a subject that no binding names; empty for others, and where groups are given that it may be in."""
     from simkit.analysis.rbac.unknown_names import unnamed
 
-    return "" if args.members or getattr(args, "groups", ()) else unnamed(snapshot, subject)
+    return "" if args.members or getattr(args, "groups", ()) else unnamed(snapshot, subject, warned=warned)
 
 
 def settle_words(args: argparse.Namespace) -> None:

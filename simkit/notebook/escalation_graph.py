@@ -77,7 +77,7 @@ class PathGraph(PanelBox):
     def _read(self) -> tuple[GraphDocument, Escalations]:
         snapshot = self._cluster.snapshot()
         if self._subject:
-            warn_of_unnamed_subject(snapshot, self._subject)
+            warn_of_unnamed_subject(self._subject, snapshot)
         found = escalations(snapshot, self._subject, self._goal)
         steps = ((str(step.change), step.closed) for step in self._plan)
         return graph_document(snapshot, found, self._goal, plan=steps), found

@@ -88,7 +88,7 @@ class RequestInspector(PanelBox):
             request = Request.of(method, target, body, content_type=media)
             identity = identity_of(subject) if subject else None
             if subject:
-                warn_of_unnamed_subject(self._cluster.snapshot(), subject)
+                warn_of_unnamed_subject(subject, self._cluster.snapshot())
             return self._cluster.trace_request(request, identity=identity)
 
         self.work.run("sending", traced, self._show, failed=self._show_nothing)

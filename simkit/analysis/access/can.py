@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from simkit.analysis.access.constraint_lists import listed
@@ -27,7 +27,7 @@ from simkit.analysis.rbac.index import chain_of, identity_with_members, index_of
 from simkit.analysis.rbac.objects import display_name
 from simkit.analysis.rbac.subject import Members, normalize_subject, several_groups, text_of
 from simkit.analysis.rbac.tables import rule_text, table
-from simkit.analysis.rbac.unknown_names import known_subject
+from simkit.analysis.rbac.unknown_names import known_subject, unnamed
 from simkit.analysis.rendering import text_lines
 from simkit.analysis.result import Result
 from simkit.logic.authorizers.chain import AuthorizerChain
@@ -62,6 +62,8 @@ class AccessDecision(Result):
     chain: AuthorizerChain | None = field(repr=False, compare=False, default=None)
     admission: str = ""
     unknown: str = ""
+    who_is_meant: Callable[[], str] | None = field(repr=False, compare=False, default=None)
+    """Gives a sentence on a subject that no binding names."""
 
     @property
     def allowed(self) -> bool:
@@ -145,6 +147,8 @@ class AccessDecision(Result):
             yield "no other binding grants this" if self.unknown else "no binding grants this"
         for miss in self.near_misses:
             yield f"near miss: {miss}"
+        if self.who_is_meant is not None:
+            yield from filter(None, (self.who_is_meant(),))
 
     def __str__(self) -> str:
         return text_lines(self.lines())
@@ -230,7 +234,8 @@ def can(
     decision, known = chain.authorize(ask), {**members, **groups_of_subject}
     admission = "" if decision.allowed else listed(snapshot, ask)
     unknown = why_unknown(index, ask, decision)
-    return AccessDecision(who, asked, where, decision, ask, index, known, chain, admission, unknown)
+    meant = None if members or groups or isinstance(subject, Identity) else partial(unnamed, snapshot, who, warned=True)
+    return AccessDecision(who, asked, where, decision, ask, index, known, chain, admission, unknown, meant)
 
 
 def _named(asking: Identity) -> Subject:

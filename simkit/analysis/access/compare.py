@@ -12,7 +12,7 @@ from simkit.analysis.rbac.index import index_of
 from simkit.analysis.rbac.objects import EVERYWHERE, display_name, snapshot_of
 from simkit.analysis.rbac.subject import normalize_subject, parse_subject, text_of
 from simkit.analysis.rbac.tables import records, table
-from simkit.analysis.rbac.unknown_names import check_namespace
+from simkit.analysis.rbac.unknown_names import check_namespace, warn_of_unnamed_subject
 from simkit.analysis.rendering import counted
 from simkit.logic.rbac.binding import Grant, Subject
 from simkit.logic.rbac.cover import count_of_pieces, covers, uncovered
@@ -115,11 +115,13 @@ def compare(
     >>> before = cluster.snapshot()
     >>> _ = cluster.delete("clusterrolebinding", "cluster-admin")
     >>> list(cluster.compare(before=before)["change"])
-    ['lost', 'lost']
+    ['lost']
     """
     was, now = snapshot_of(before), snapshot_of(after)
     check_namespace(now, namespace)
-    named = [subject] if isinstance(subject, Subject | str) else subject
+    named = None if subject is None else [subject] if isinstance(subject, Subject | str) else list(subject)
+    for one in named or ():
+        warn_of_unnamed_subject(one, was, now)
     rows = changed_permissions(was, now, None if named is None else map(parse_subject, named))
     kept = [row for row in rows if namespace is None or row[COLUMNS.index("scope")] in (EVERYWHERE, namespace)]
     if each == "permission":

@@ -50,7 +50,7 @@ class Cause:
 
     ``closes`` is the number of escalation paths that its remedy closes, counted on a copy of the cluster with the
     remedy applied. ``paths`` are the paths that begin with it; each path has one cause. ``through`` counts the paths
-    that begin elsewhere and cannot avoid it. Removing one cause may not close a path that has another route.
+    that begin elsewhere and use it in a later step. Removing one cause may not close a path that has another route.
     ``reaches`` is the number of subjects and objects that the subjects of the cause can reach.
     """
 

@@ -221,7 +221,7 @@ class _Grouping:
         return Key(SERVICE_ACCOUNTS, account.namespace, account.name)
 
     def _through(self, paths: Sequence[Path], begins: Mapping[Path, Key]) -> Counter[Key]:
-        """The number of paths that pass an object after their beginning, with no way around it."""
+        """The number of paths that pass an object after their beginning, in a step that needs it."""
         counts: Counter[Key] = Counter()
         for path in paths:
             passed = {key for key in self._passed(path) if key != begins.get(path)}

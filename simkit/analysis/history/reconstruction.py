@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
@@ -86,6 +87,11 @@ def history(
     span = None if events is None else events.span
     span = span if covers is None else (seconds_since_epoch(covers[0]), seconds_since_epoch(covers[1]))
     moments = sorted(((_moment_of_dump(time, one), one) for time, one in found), key=itemgetter(0))
+    for (earlier, _), (later, _) in pairwise(moments):
+        if earlier == later:
+            raise SimkitError(
+                "two dumps tell the same moment; name the moment of each (--dumped-at, or a mapping to dumps)"
+            )
     authorization = moments[-1][1].authorization if moments else Authorization()
     return AccessHistory([_dumped(time, one) for time, one in moments], events, span, served, authorization)
 

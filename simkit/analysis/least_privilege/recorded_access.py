@@ -108,6 +108,8 @@ class AccessRequest:
     action: Action
     allowed: bool
     body: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
+    time: str = field(default="", compare=False)
+    """When the request arrived, as the log writes it."""
 
 
 NAMELESS: Final = ("create", "deletecollection")
@@ -160,7 +162,8 @@ def access_requests_of(event: Object) -> Iterator[AccessRequest]:
     if action is None:
         return
     bodies = event.get("requestObject") if allowed else None
-    yield AccessRequest(_identity(impersonated) if impersonated else sender, action, allowed, body=bodies)
+    time = str(event.get("requestReceivedTimestamp") or event.get("stageTimestamp") or "")
+    yield AccessRequest(_identity(impersonated) if impersonated else sender, action, allowed, bodies, time)
     if impersonated and allowed:
         yield from (AccessRequest(sender, one, True) for one in _impersonations(impersonated))
 

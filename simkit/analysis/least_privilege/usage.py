@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from simkit.analysis.audit_log.events import AuditLog
@@ -44,6 +44,8 @@ class Usage(Result):
     allowed: Mapping[Use, int]
     denied: Mapping[Use, int]
     ungranted: Mapping[Use, int] = field(default_factory=dict)
+    span: tuple[str, str] = ("", "")
+    """The moments of the first and the last request, as the log writes them; empty where it writes none."""
 
     def __len__(self) -> int:
         return sum(len(actions) for actions in self.by_subject.values())
@@ -58,10 +60,11 @@ class Usage(Result):
         return table(rows, COLUMNS)
 
     def __str__(self) -> str:
+        first, last = self.span
         return (
             f"{counted(sum(self.allowed.values()), 'allowed request')} ({len(self.allowed):,} different), "
             f"{sum(self.denied.values()):,} denied, by the access of {counted(len(self.by_subject), 'subject')}"
-        )
+        ) + (f", from {first} to {last}" if first else "")
 
     __repr__ = __str__
 
@@ -101,7 +104,10 @@ def usage(snapshot: Snapshot, audit_log: AuditLog | Iterable[AccessRequest]) -> 
     allowed: Counter[Use] = Counter()
     denied: Counter[Use] = Counter()
     bodies: dict[Use, list[Mapping[str, object]]] = {}
+    span = ("", "")
     for use in _uses(audit_log):
+        if use.time:
+            span = (min(span[0] or use.time, use.time), max(span[1], use.time))
         key = (use.identity, use.action)
         (allowed if use.allowed else denied)[key] += 1
         if use.body is not None:
@@ -110,7 +116,7 @@ def usage(snapshot: Snapshot, audit_log: AuditLog | Iterable[AccessRequest]) -> 
         for one in found:
             for more in _checked_besides(snapshot, identity, action, one):
                 allowed[identity, more] += 1
-    return _attributed(snapshot, allowed, denied)
+    return replace(_attributed(snapshot, allowed, denied), span=span)
 
 
 def _uses(log: AuditLog | Iterable[AccessRequest]) -> Iterator[AccessRequest]:

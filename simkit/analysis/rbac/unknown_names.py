@@ -57,21 +57,24 @@ def known_subject(snapshot: Snapshot, subject: Subject | str) -> Subject:
     return who
 
 
-def warn_of_unnamed_subject(snapshot: Snapshot, subject: Subject | str) -> None:
-    """Warn of a user or a group that no binding names, where a person has typed it.
+def warn_of_unnamed_subject(subject: Subject | str, *snapshots: Snapshot) -> None:
+    """Warn of a subject that no binding of any of the snapshots names, where a person has typed it.
 
     Users whom bindings do not name are common, so that programs are not warned of them. Groups of the server are known.
     """
     who = parse_subject(subject)
-    doubt = unnamed(snapshot, who)
-    if doubt and not doubt_about(snapshot, who):
-        warn_user(UnknownSubject(doubt))
+    doubts = [unnamed(one, who) for one in snapshots]
+    if all(doubts):
+        warn_user(UnknownSubject(doubts[-1]))
 
 
-def unnamed(snapshot: Snapshot, subject: Subject | str) -> str:
-    """A sentence on a subject that neither exists nor is named by a binding, with near ones; empty for others."""
+def unnamed(snapshot: Snapshot, subject: Subject | str, *, warned: bool = False) -> str:
+    """A sentence on a subject that neither exists nor is named by a binding, with near ones; empty for others.
+
+    Where ``known_subject`` has warned, it is empty too for those of whom that warns.
+    """
     who = parse_subject(subject)
-    if not set(RBAC) <= set(snapshot.captured()):
+    if not set(RBAC) <= set(snapshot.captured()) or (warned and doubt_about(snapshot, who)):
         return ""
     if who.kind == SERVICE_ACCOUNT:
         return doubt_about(snapshot, who)
