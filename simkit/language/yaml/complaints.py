@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 _IN_WORDS: Final = (
     ("',' or ']'", "a list in [ ] is not closed; expected , or ]"),
     ("',' or '}'", "a mapping in { } is not closed; expected , or }"),
+    ("node content", "a value is missing, or a list in [ ] or a mapping in { } is not closed"),
     ("tab character", "a tab where YAML needs spaces"),
     ("mapping values are not allowed", "a second colon in one value, or wrong indentation; put the value in quotes"),
     ("expected key", "wrong indentation; expected a key in line with those above"),

@@ -115,8 +115,8 @@ BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "\n".join(
 @pytest.mark.parametrize(
     ("text", "line", "what"),
     [
-        ("a: 1\nb: c: d", 2, "mapping values are not allowed"),
-        ("a: [\n", 2, "flow"),
+        ("a: 1\nb: c: d", 2, "a second colon in one value"),
+        ("a: [\n", 2, "is not closed"),
         ("a:\n  - &x [*x]", 2, "inside what it refers to"),
         ("a: *nobody", 1, "undefined alias"),
         ("a: \x01", 1, "control characters"),
