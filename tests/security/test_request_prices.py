@@ -262,7 +262,7 @@ REQUESTS: dict[str, tuple[Make, int]] = {
         lambda n: _sent("POST", CLASSES, _class([{"key": "a", "values": [f"v{k}" for k in range(n)]}])),
         400,
     ),
-    "storage class, equal terms": (lambda n: _sent("POST", CLASSES, _class({}, terms=n)), 40),
+    "storage class, equal terms": (lambda n: _sent("POST", CLASSES, _class({}, terms=n)), 400),
     "service, node ports": (lambda n: _sent("POST", SERVICES, _service(n)), 60),
     "quota, scopes that do not fit together": (
         lambda n: _sent("POST", QUOTAS, _quota(["Terminating", "NotTerminating"] * n)),
