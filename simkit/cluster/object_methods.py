@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
 from simkit.cluster.question import AnalysedCluster
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from simkit.cluster.control_plane import ControlPlane
     from simkit.schema.resources import Resource
     from simkit.snapshot.sources import Source
+
+
+_COMPARED: Final = 2_000
+"""Names that a wrong one is compared with: more would make each miss slow."""
 
 
 class ObjectMethods(AnalysedCluster):
@@ -214,7 +218,7 @@ class ObjectMethods(AnalysedCluster):
         for one in self.list(str(resource.storage)):
             places.setdefault(name_of(one), []).append(namespace_of(one))
         here = f"looked in namespace {searched}; " if searched else ""
-        near = [name] if name in places else get_close_matches(name, places, n=1)
+        near = [name] if name in places else get_close_matches(name, list(places)[:_COMPARED], n=1)
         if not near:
             return f"{here}no {resource.resource} have a similar name"
         found = places[near[0]]
