@@ -196,8 +196,10 @@ def _write(made: RemediationPlan, verified: PlanVerified | None, dump: Dump, arg
         write_rows(tuple(frame.columns), rows, args.output, shown=PLANNED, empty=empty)
         if args.output == "table":
             paths = f"{counted(made.paths, 'path')} of {counted(made.subjects, 'subject')} to {', '.join(made.goals)}"
-            fewer = f"; steps after {last} close fewer" if len(rows) > last else ""
+            fewer = f"; steps after step {last} close much less" if len(rows) > last else ""
             note(one_line(f"before step 1: {paths}, and {counted(made.findings, 'finding')}{fewer}"))
+            if len(rows) > 1:
+                note("each step counts the paths that the steps before it leave open")
             if not made.with_log:
                 note("HARM is estimated from pods and known products; --audit-log shows what is in use")
 
