@@ -41,11 +41,11 @@ examples:
   simkit watch --audit-log /var/log/kubernetes/audit.log      # on a control plane node: who wrote
   simkit watch --webhook https://alerts.example.com/hook
 
-An event is told some seconds after the write, mostly within one: permissions granted and taken away, escalation paths
-opened and closed, expectations broken. -o json writes one event per line; -o ocsf does so as Detection Findings of OCSF
-1.3. The author is the user of the write if --audit-log tells it, and its field manager otherwise. --webhook posts each
-event as JSON (with -o ocsf as a Detection Finding), four times at most, and tells which events were lost. It needs: pip
-install "kube-simkit[live]"
+An event is told within two seconds of the write: permissions granted and taken away, escalation paths opened and
+closed, expectations broken. -o json writes one event per line; -o ocsf does so as Detection Findings of OCSF 1.3. The
+author is the user of the write if --audit-log tells it, and its field manager otherwise. --webhook posts each event as
+JSON (with -o ocsf as a Detection Finding), four times at most, and tells which events were lost. It needs: pip install
+"kube-simkit[live]"
 
 Exit code: 0 at the end, 1 if an event of severity high was told, 2 for wrong use or a server that refuses.
 """
