@@ -119,6 +119,8 @@ def _past(paths: Sequence[str], args: argparse.Namespace) -> AccessHistory:
             f"--dumped-at names {counted(len(args.dumped_at), 'moment')} of {counted(len(dumps), 'dump')}"
         )
     named = dict(zip(args.dumped_at, dumps))
+    if args.dumped_at and len(named) < len(dumps):
+        raise SimkitError("--dumped-at names one moment twice; name the moment of each dump")
     return history(audit_log=log, dumps=named or dumps, index=args.index)
 
 

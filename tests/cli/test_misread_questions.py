@@ -50,6 +50,7 @@ REFUSED = {
     ("who-can", "get", "deployments", "--api-group", "apps/v1", "--demo"): "write the API group alone, apps",
     ("escalations", "--subject", "cluster-admin", "--demo"): "'cluster-admin' is a goal",
     ("history", "can", "user:ann", "get", "pods", DEMO, DEMO): "two dumps tell the same moment",
+    ("history", "changes", DEMO, DEMO, "--dumped-at", "2026-01-01", "--dumped-at", "2026-01-01"): "one moment twice",
 }
 
 
