@@ -16,9 +16,9 @@ from simkit.client.resources import CLAIMS, NODES, STORAGE_CLASSES, VOLUMES
 from simkit.logic.workloads.volumes import class_of
 from simkit.meta.domain import label
 from simkit.meta.names import Key
-from simkit.meta.objects import Object, annotations_of, at, labels_of, metadata, name_of, namespace_of
+from simkit.meta.objects import Object, annotations_of, at, labels_of, name_of
 from simkit.seams import Change
-from simkit.simulation.scheduler.volume_filters import NO_PROVISIONER, SELECTED_NODE
+from simkit.simulation.scheduler.volume_filters import NO_PROVISIONER, SELECTED_NODE, claim_reference
 
 _PROVISIONED_BY: Final = label("provisioned-by", "pv")
 _ZONE: Final = label("zone", "topology")
@@ -81,14 +81,7 @@ def _volume(claim: Object, storage_class: Object, provisioner: str, zone: str) -
             "storageClassName": name_of(storage_class),
             "hostPath": {"path": f"/var/lib/simkit/{name}", "type": "DirectoryOrCreate"},
             **({"nodeAffinity": _in_zone(zone)} if zone else {}),
-            "claimRef": {
-                "apiVersion": "v1",
-                "kind": "PersistentVolumeClaim",
-                "namespace": namespace_of(claim),
-                "name": name_of(claim),
-                "uid": uid_of(claim),
-                "resourceVersion": metadata(claim).get("resourceVersion", ""),
-            },
+            "claimRef": claim_reference(claim),
         },
     }
 

@@ -379,12 +379,13 @@ def _prepare(client: Client, view: View, claim: Object, info: NodeInfo) -> None:
         return
     volume = available_volume(view, claim, info.object)
     if volume is not None:
-        expect(merge(client, VOLUMES, volume, {"spec": {"claimRef": _reference(claim)}}), 404, 409)
+        expect(merge(client, VOLUMES, volume, {"spec": {"claimRef": claim_reference(claim)}}), 404, 409)
         return
     expect(merge(client, CLAIMS, claim, {"metadata": {"annotations": {SELECTED_NODE: info.name}}}), 404, 409)
 
 
-def _reference(claim: Object) -> dict[str, str]:
+def claim_reference(claim: Object) -> dict[str, str]:
+    """What a volume says of the claim that it is bound to."""
     return {
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",
