@@ -13,9 +13,10 @@ from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import BrowserContext, Page, ViewportSize, expect, sync_playwright
 
 CHROMIUM = Path("/usr/bin/chromium")
+FIREFOX = Path("/usr/bin/firefox-esr")
 FLAGS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
     *("--disable-component-update", "--disable-sync", "--enable-unsafe-swiftshader"),
@@ -46,18 +47,24 @@ class Lab:
 
 
 @pytest.fixture(scope="module")
-def context(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserContext]:
-    """A browser with a fresh profile; without one the test is skipped.
+def context(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserContext]:
+    """A browser with a fresh profile, Chromium or what a test's parameter names; without it the test is skipped.
 
     It ends with its module: as long as the driver runs, no other test can start an event loop in this thread.
     """
-    if not CHROMIUM.exists():
-        pytest.skip(f"there is no browser at {CHROMIUM} (apt-get install chromium)")
-    profile = tmp_path_factory.mktemp("profile")
+    browser: Path = getattr(request, "param", CHROMIUM)
+    if not browser.exists():
+        pytest.skip(f"there is no browser at {browser} (apt-get install {browser.name})")
+    profile, window = tmp_path_factory.mktemp("profile"), ViewportSize(width=1500, height=1100)
     with sync_playwright() as driver:
-        opened = driver.chromium.launch_persistent_context(
-            profile, executable_path=CHROMIUM, headless=True, args=list(FLAGS), viewport={"width": 1500, "height": 1100}
-        )
+        if browser == FIREFOX:
+            opened = driver.firefox.launch_persistent_context(
+                profile, channel="moz-firefox", executable_path=browser, viewport=window
+            )
+        else:
+            opened = driver.chromium.launch_persistent_context(
+                profile, executable_path=browser, args=list(FLAGS), viewport=window
+            )
         opened.set_default_timeout(PATIENCE)
         yield opened
         opened.close()

@@ -1,4 +1,4 @@
-"""The course in a real browser: lessons with their solutions, a panel, kubectl, what is kept, and what is loaded."""
+"""The course in real browsers: lessons with their solutions, a panel, kubectl, what is kept, and what is loaded."""
 
 from __future__ import annotations
 
@@ -13,12 +13,16 @@ from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import BrowserContext, Page, expect
 
 from simkit.meta import datasets
+from tests.browser.conftest import CHROMIUM, FIREFOX
 from tests.browser.test_playground import Site, build
 from tests.notebooks.execution import cells
 from tools.course import FOLDER, KERNEL, sources
 from tools.playground.lessons import TARGET
 
-pytestmark = pytest.mark.slow
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.parametrize("context", [CHROMIUM, FIREFOX], ids=["Chromium", "Firefox"], indirect=True, scope="module"),
+]
 
 LESSONS = [path.stem for path in sources()]
 CLASS = {

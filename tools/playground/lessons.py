@@ -23,6 +23,7 @@ from typing import Any, Final
 
 import nbformat
 from nbclient import NotebookClient
+from nbformat.v4 import new_code_cell, new_notebook
 
 from simkit.meta.distribution import VERSION
 from tools.course import FOLDER
@@ -68,8 +69,7 @@ def main(more: Path | None = None) -> int:
         run(sys.executable, *install, "--target", str(lite), "-r", str(LOCK))
         source = folder / "source"
         write_kernel(source / "static/pyodide", lite, folder)
-        for path in sorted(FOLDER.glob("*.ipynb")):
-            write_lesson(path, source / "content/course" / path.name)
+        write_lessons(source / "content/course")
         if more is not None:
             if packed := sorted(path.name for path in more.rglob("*") if path.suffix in COMPRESSED):
                 raise SystemExit(f"unpack {', '.join(packed)}: a lesson in a browser reads files of text alone")
@@ -154,17 +154,24 @@ def conda_files(name: str, scratch: Path) -> dict[str, Path]:
     return {member: path for member, path in found.items() if "/tests/" not in member}
 
 
-def write_lesson(path: Path, target: Path) -> None:
-    """Write a lesson, with pictures in the place of cells that draw some."""
-    lesson = read(path)
-    if any(PICTURE in cell.metadata.get("tags", ()) for cell in lesson.cells):
-        solved = read(path.parent / "solutions" / path.name)
-        NotebookClient(solved, timeout=300).execute()
-        for cell, drawn in zip(lesson.cells, solved.cells, strict=True):
-            if PICTURE in cell.metadata.get("tags", ()):
-                draw(cell, drawn)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(json.dumps(lesson), encoding="utf-8")
+def write_lessons(target: Path) -> None:
+    """Write the lessons, with pictures in the place of cells that draw some; one kernel draws all of them."""
+    lessons = {path: read(path) for path in sorted(FOLDER.glob("*.ipynb"))}
+    solved = {path: read(path.parent / "solutions" / path.name) for path, one in lessons.items() if pictured(one)}
+    whole = new_notebook(cells=[])  # type: ignore[no-untyped-call]
+    for each in solved.values():
+        whole.cells += [new_code_cell("%reset -f"), *each.cells]  # type: ignore[no-untyped-call]
+    NotebookClient(whole, timeout=300).execute()
+    target.mkdir(parents=True)
+    for path, lesson in lessons.items():
+        for place in pictured(lesson):
+            draw(lesson.cells[place], solved[path].cells[place])
+        (target / path.name).write_text(json.dumps(lesson), encoding="utf-8")
+
+
+def pictured(lesson: Any) -> list[int]:
+    """Which cells of a lesson draw pictures."""
+    return [place for place, cell in enumerate(lesson.cells) if PICTURE in cell.metadata.get("tags", ())]
 
 
 def read(path: Path) -> Any:
