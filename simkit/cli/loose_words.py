@@ -13,6 +13,7 @@ from simkit.meta.errors import SimkitError
 
 DUMP_VARIABLE: Final = "SIMKIT_DUMP"
 """The environment variable with the path of the dump that commands read when nothing else is named."""
+_LIKE_A_PATH: Final = re.compile(r"[./\\]")
 _SUBJECT: Final = re.compile(r"(user|group|sa|pod):.")
 
 
@@ -71,7 +72,7 @@ def settle_source(args: argparse.Namespace) -> None:
 
 def _names_no_file(word: str) -> bool:
     """True for a word that is no path and does not look like one."""
-    return word.isalnum() and not Path(word).exists()
+    return word != "-" and not _LIKE_A_PATH.search(word) and not Path(word).exists()
 
 
 def _is_chosen(args: argparse.Namespace) -> bool:

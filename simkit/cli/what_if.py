@@ -41,15 +41,14 @@ audit log that would be denied. The numbers of all three are printed on standard
 Exit code: 0 when nobody loses what the audit log shows in use (without a log: anything), 1 when somebody does, 2 for
 wrong use or unreadable input.
 """
+ACTIONS = ("delete", "apply", "remove")
 PARTS = ("access", "paths", "requests")
 PATHS = ("change", "subject", "goal", "hops", "primitives", "path")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
-    parser.add_argument(
-        "action", choices=("delete", "apply", "remove"), metavar="ACTION", help="delete, apply or remove"
-    )
+    parser.add_argument("action", type=_action, metavar="ACTION", help="delete, apply or remove")
     parser.add_argument(
         "what", nargs="*", metavar="WHAT", help="KIND NAME, KIND/NAME, files to apply, or a subject to remove"
     )
@@ -62,6 +61,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_source(parser)
     add_output(parser)
     parser.set_defaults(words_before_path=("what",))
+
+
+def _action(text: str) -> str:
+    if text not in ACTIONS:
+        raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(ACTIONS)}, as in: what-if delete KIND NAME")
+    return text
 
 
 def run(args: argparse.Namespace) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from types import FunctionType, MappingProxyType
@@ -67,8 +68,10 @@ def with_explained_calls(function: Function, hints: Mapping[str, str] = _NO_HINT
     def explained(*args: Any, **named: Any) -> Any:
         try:
             return function(*args, **named)
-        except TypeError:
-            told = _fault(name or function.__name__, inspect.signature(function), args, named, hints)
+        except (AttributeError, TypeError) as error:
+            signature = inspect.signature(function)
+            called = name or function.__name__
+            told = _fault(called, signature, args, named, hints) or _wrong_type(called, signature, args, named, error)
             if not told:
                 raise
         raise WrongArguments(told)
@@ -108,6 +111,18 @@ def _fault(
                 hint = f"; did you mean {near}?" if near in own else f"; {near}" if near else ""
                 return f"{name}() has no argument {wrong!r}{hint}{_listed(own)}"
         return f"{name}(): {error}; {_form(name, signature)}"
+    return ""
+
+
+def _wrong_type(
+    name: str, signature: inspect.Signature, args: tuple[object, ...], named: Mapping[str, object], error: Exception
+) -> str:
+    """The fault of an argument that was taken for something of another type; empty if there is none."""
+    taken = re.match(r"'(int|float|bool|str|list|dict)' object (is not|has no attribute)", str(error))
+    kind = taken[1] if taken else ""
+    for given, value in signature.bind(*args, **named).arguments.items():
+        if type(value).__name__ == kind and value is getattr(error, "obj", value):
+            return f"{name}(): {given} cannot be the {kind} {value!r}; {_form(name, signature)}"
     return ""
 
 

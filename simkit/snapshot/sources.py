@@ -131,8 +131,9 @@ def _near(path: Path) -> str:
     folder = path.parent
     if not folder.is_dir():
         return f"; there is no folder {folder}"
-    there = sorted(each.name for each in folder.iterdir() if not each.name.startswith("."))[:5]
-    return f"; in {folder} there is {', '.join(there)}" if there else f"; {folder} is empty"
+    there = sorted(each.name for each in folder.iterdir() if not each.name.startswith("."))
+    shown = ", ".join(there[:5]) + (f" and {len(there) - 5} more" if len(there) > 5 else "")
+    return f"; in {folder} there is {shown}" if there else f"; {folder} is empty"
 
 
 def _from_folder(folder: Path, unpacking: Unpacking) -> Iterator[Piece]:

@@ -34,6 +34,9 @@ def cluster() -> Any:
         (lambda c: c.bindings(role="cluster-admin"), "no argument 'role' and no others: filter what it returns"),
         (lambda c: c.can("alice"), "missing a required argument: 'verb'"),
         (lambda c: c.compare(c), r"by name before="),
+        (lambda c: c.cut(5), r"goal cannot be the int 5; write cut\(goal\)"),
+        (lambda c: c.escalations(5), "subject cannot be the int 5"),
+        (lambda c: c.escalations().prove(3), r"sandbox cannot be the int 3; write prove\(sandbox\)"),
     ],
 )
 def test_wrong_arguments_are_answered_with_the_right_ones(cluster: Any, call: Any, told: str) -> None:

@@ -79,7 +79,7 @@ def test_a_lesson_passes_with_its_solutions(page: Page, context: BrowserContext,
     own = (site.url, "data:", "blob:", "attachment:")
     context.on("request", lambda one: None if one.url.startswith(own) else elsewhere.append(one.url))
     run(page, site, f"course/{lesson}")
-    assert page.locator(ERRORS).all_inner_texts() == []
+    assert "".join(page.locator(ERRORS).all_inner_texts()) == ""  # progress that is cleared leaves an empty one
     done = re.search(
         r"exercises done: (\d+) of (\d+)", "\n".join(page.locator(".jp-OutputArea-output").all_inner_texts())
     )

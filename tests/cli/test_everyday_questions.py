@@ -128,11 +128,14 @@ def test_what_is_deleted_may_be_elsewhere(capsys: pytest.CaptureFixture[str]) ->
     for words, told in (
         ("rolebinding leads", "looked in namespace default; it is in namespace billing, customers,"),
         ("clusterrolebinding pellowick:tolbox", "did you mean 'pellowick:toolbox'?"),
+        ("rolebinding pellowick:toolbox", "pellowick:toolbox is a ClusterRoleBinding"),
     ):
         code, _, err = asked(f"what-if delete {words} --demo", capsys)
         assert code == 2
         assert told in err
     assert asked("what-if delete rolebinding billing/leads --demo", capsys)[0] == 1
+    assert "as in: what-if delete KIND NAME" in asked("what-if --demo --delete clusterrolebinding x", capsys)[2]
+    assert "no dump is named, and ops-admin is no file" in asked("what-if delete crb ops-admin", capsys)[2]
 
 
 def test_a_namespace_has_all_causes_of_its_findings(capsys: pytest.CaptureFixture[str]) -> None:
