@@ -27,7 +27,7 @@ test: $(READY)  ## all checks, and the tests that are not marked slow
 	$(PYTEST) -m "not slow"
 
 test-slow: $(READY)  ## the slow tests: browsers, notebooks, real clients, attacks
-	$(PYTEST) -m slow
+	$(PYTEST) -m slow --no-loadscope-reorder  # the browsers begin early, since their files take longest
 
 test-all: test test-slow  ## all checks and all tests, as continuous integration runs them
 
