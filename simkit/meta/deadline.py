@@ -36,11 +36,6 @@ class Deadline:
         """Seconds for which somebody still waits; 0 if nobody does."""
         return max(0.0, self._end - time.monotonic())
 
-    @property
-    def passed(self) -> bool:
-        """True if nobody waits any more."""
-        return time.monotonic() > self._end
-
     def look(self) -> None:
         """Raise the 504 of a request for which nobody waits any more."""
         if time.monotonic() > self._end:

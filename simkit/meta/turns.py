@@ -11,8 +11,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Final, TypeVar
 
 T = TypeVar("T")
@@ -56,17 +55,6 @@ class Turns:
             return step()
         finally:
             self._give()
-
-    @contextmanager
-    def left(self) -> Iterator[None]:
-        """A context in which this thread waits for something, and others have its turn."""
-        had = self._mine.until is not None or self._mine.without
-        self._give()
-        try:
-            yield
-        finally:
-            if had:
-                self._take(self._patience)
 
     def pass_on(self) -> None:
         """Let others compute if this thread's turn is over; worth a call only where somebody waits, or has no turn."""

@@ -32,21 +32,6 @@ def test_one_computes_at_a_time_and_all_come_to_their_end() -> None:
     assert sum(one != other for one, other in itertools.pairwise(met)) > 150
 
 
-def test_whoever_waits_for_something_else_leaves_its_turn() -> None:
-    """Another thread has the turn meanwhile."""
-    turns, done = Turns(patience=60), threading.Event()
-
-    def waits() -> bool:
-        with turns.left():
-            return done.wait(60)
-
-    with ThreadPoolExecutor(2) as pool:
-        waiting = pool.submit(turns.within, waits)
-        pool.submit(turns.within, done.set)
-        assert waiting.result()
-    assert turns.within(lambda: not turns.waiting)
-
-
 def test_a_turn_that_is_not_passed_on_stops_nobody() -> None:
     """A thread that holds what the one with the turn waits for goes on without a turn, and takes none from anybody."""
     turns, held, stuck = Turns(patience=0.01), threading.Event(), threading.Event()

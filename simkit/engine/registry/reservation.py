@@ -296,11 +296,6 @@ class ServiceRanges:
     def families(self) -> tuple[str, ...]:
         return tuple(self.primary)
 
-    def all(self) -> Iterator[BitmapAllocator]:
-        """The allocators of all ranges, those of the flags first."""
-        yield from self.primary.values()
-        yield from self._more.values()
-
     def put(self, obj: Object) -> list[BitmapAllocator]:
         """Follow a new or changed ServiceCIDR; the allocators that are new with it, in which nothing is in use."""
         ranges = tuple(str(found) for text in at(obj, "spec", "cidrs") or () if (found := network(text)) is not None)

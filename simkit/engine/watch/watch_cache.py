@@ -104,11 +104,6 @@ class WatchCache:
         ring = self._rings.get(resource)
         return ring if ring is not None else self._rings.setdefault(resource, EventBuffer(self._start))
 
-    def received(self, resource: GroupResource) -> int:
-        """The number of changes of a resource since the start."""
-        ring = self._rings.get(resource)
-        return ring.received if ring is not None else 0
-
     def close(self) -> None:
         """Stop listening to the store; the watchers keep what there is."""
         self._stop()

@@ -35,20 +35,14 @@ class EventBuffer:
     ``dropped`` is the revision of the latest change that is no longer here.
     """
 
-    __slots__ = ("_freed", "_segment", "dropped")
+    __slots__ = ("_segment", "dropped")
 
     def __init__(self, dropped: Revision) -> None:
         self.dropped = dropped
         self._segment = _Segment([], [])
-        self._freed = 0
 
     def __len__(self) -> int:
         return len(self._segment.revisions)
-
-    @property
-    def received(self) -> int:
-        """The number of all changes that came, dropped ones included."""
-        return self._freed + len(self._segment.revisions)
 
     @property
     def latest(self) -> Revision:
@@ -70,7 +64,6 @@ class EventBuffer:
         if count and (at_once or not left or count >= max(SLACK, left // 16)):
             # First say it: a reader looks at the changes, then whether some that it should have seen were dropped.
             self.dropped = segment.revisions[count - 1]
-            self._freed += count
             self._segment = _Segment(segment.revisions[count:], segment.changes[count:])
 
     def between(self, after: Revision, through: Revision) -> list[Change]:

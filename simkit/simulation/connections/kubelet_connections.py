@@ -17,12 +17,12 @@ from simkit.meta.names import Key
 from simkit.meta.objects import Object, at, name_of, namespace_of
 from simkit.seams import PortHandler, RemoteProcess
 from simkit.simulation.connections.kubelet_server import Finished, KubeletServer
-from simkit.simulation.connections.remote_processes import AttachedProcess, ExecProcess, FailedProcess
+from simkit.simulation.connections.remote_processes import AttachedProcess, ExecProcess
 from simkit.simulation.connections.terminal import LogStream, Terminal, log_text
 from simkit.simulation.kubelet.environment import TERMINAL, TERMINAL_VARIABLE
 from simkit.simulation.kubelet.kubelets import Kubelets
 from simkit.simulation.kubelet.ports import listener
-from simkit.simulation.kubelet.process import Process, Step
+from simkit.simulation.kubelet.process import Process, Step, completes
 from simkit.simulation.kubelet.processes import program_of
 from simkit.simulation.kubelet.shell import UnknownCommand, script_program
 from simkit.simulation.shell.signals import EXIT
@@ -33,6 +33,8 @@ _FIELDS: Final = (
     ("ephemeralContainers", "ephemeralContainerStatuses"),
 )
 _FIRST_PID: Final = 6
+_NOT_STARTED: Final = 126
+"""The exit code of a command that is not there."""
 _LONGEST_RUN: Final = 60.0
 """Seconds of its own time that a command has which a kubelet runs to its end, the usual limit of a request."""
 _MOST_WORK: Final = 1.0
@@ -92,8 +94,8 @@ class KubeletConnections:
             process.listen(lambda: self._kubelets.look_at(key) if process.ended is not None else None)
             attached = AttachedProcess(process, self._clock, once=bool(spec.get("stdinOnce")))
             return Terminal(attached) if tty else attached
-        started = self._exec(pod, spec, command, process, stdin=stdin, tty=tty)
-        made = FailedProcess(started) if isinstance(started, str) else ExecProcess(started, self._clock)
+        started, failure = self._exec(pod, spec, command, process, stdin=stdin, tty=tty)
+        made = ExecProcess(started, self._clock, failure)
         return Terminal(made) if tty and stdin else made
 
     def _running(self, pod: Object, container: str) -> tuple[Mapping[str, Any], Process]:
@@ -113,9 +115,9 @@ class KubeletConnections:
     def run(self, pod: Object, container: str, command: Sequence[str]) -> Finished:
         """Run a command to its end, for at most some of its own time. Raises 500 for a container that does not run."""
         spec, first = self._running(pod, container)
-        made = self._exec(pod, spec, command, first, stdin=False, tty=False)
-        if isinstance(made, str):
-            return Finished(b"", f"rpc error: code = Unknown desc = {made}")
+        made, failure = self._exec(pod, spec, command, first, stdin=False, tty=False)
+        if failure:
+            return Finished(b"", f"rpc error: code = Unknown desc = {failure}")
         made.advance(self._clock.now() + _LONGEST_RUN, within=_MOST_WORK)
         outputs = {
             stream: b"".join(each.data for each in made.printed if each.stream == stream)
@@ -129,8 +131,8 @@ class KubeletConnections:
 
     def _exec(
         self, pod: Object, spec: Mapping[str, Any], command: Sequence[str], first: Process, *, stdin: bool, tty: bool
-    ) -> Process | str:
-        """The process of a command beside the first one of its container; a text where it is not there."""
+    ) -> tuple[Process, str]:
+        """The process of a command beside the first one of its container, and why it has not started, if so."""
         now, key = self._clock.now(), Key(PODS, namespace_of(pod), name_of(pod))
 
         def signal(name: str) -> bool:
@@ -156,12 +158,15 @@ class KubeletConnections:
             else:
                 steps = script_program(command, alone=True, programs=given.programs)(given)
         except UnknownCommand:
-            return (
+            missing = Process(completes(given), now)
+            missing.kill(now, _NOT_STARTED)
+            return missing, (
                 "failed to exec in container: failed to start exec: OCI runtime exec failed: exec failed: unable to "
                 f'start container process: exec: "{command[0]}": executable file not found in $PATH: unknown'
             )
-        process = Process(steps, now, takes_input=stdin, what=program_of(pod, str(spec.get("name", "")), command[0]))
-        return process
+        what = program_of(pod, str(spec.get("name", "")), command[0])
+        process = Process(steps, now, takes_input=stdin, what=what)
+        return process, ""
 
     def port(self, pod: Object, port: int) -> PortHandler:
         """The listener on a port. Raises 400 for an invalid number, and 500 where nothing listens."""
@@ -175,7 +180,7 @@ class KubeletConnections:
         def own() -> list[Object]:
             return [pod for pod in pods() if at(pod, "spec", "nodeName") == name_of(node)]
 
-        return KubeletServer(own, self)
+        return KubeletServer(own, self.run)
 
 
 def _container(pod: Object, name: str) -> tuple[Mapping[str, Any], Mapping[str, Any]]:

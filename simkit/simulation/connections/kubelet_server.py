@@ -7,7 +7,7 @@ release 1.30.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from simkit.meta import go_json
@@ -56,12 +56,8 @@ class Finished(NamedTuple):
     failure: str = ""
 
 
-class Containers(Protocol):
-    """The containers of a node, for the server of its kubelet."""
-
-    def run(self, pod: Object, container: str, command: Sequence[str]) -> Finished:
-        """Run a command to its end. Raises a StatusError for a container that does not run."""
-        ...
+Run = Callable[[Object, str, Sequence[str]], Finished]
+"""Runs a command in a container of a pod to its end. Raises a StatusError for a container that does not run."""
 
 
 class _Asked(NamedTuple):
@@ -83,7 +79,7 @@ class KubeletServer:
     ----------
     pods
         Gives the pods of the node.
-    containers
+    run
         Runs commands.
 
     Notes
@@ -91,8 +87,8 @@ class KubeletServer:
     Whoever reaches a simulated kubelet was authorized by kube-apiserver, whose own certificate may do everything here.
     """
 
-    def __init__(self, pods: Callable[[], Sequence[Object]], containers: Containers) -> None:
-        self._pods, self._containers = pods, containers
+    def __init__(self, pods: Callable[[], Sequence[Object]], run: Run) -> None:
+        self._pods, self._run_command = pods, run
 
     def __call__(self, data: bytes) -> bytes:
         """The answer to one whole request."""
@@ -138,7 +134,7 @@ class KubeletServer:
         if len(asked.parts) == 5 and asked.parts[3] != at(pod, "metadata", "uid"):
             return _failed(f'container not found ("{name}")')
         try:
-            done = self._containers.run(pod, name, asked.first("cmd").split(" "))
+            done = self._run_command(pod, name, asked.first("cmd").split(" "))
         except StatusError as error:
             return _failed(error.message)
         return answered("200 OK", JSON, done.output) if not done.failure else _failed(done.failure)

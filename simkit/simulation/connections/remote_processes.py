@@ -16,10 +16,11 @@ _FOREVER = 1e11
 class ExecProcess:
     """A process of its own beside that of the container. On a simulated clock its pauses take no time."""
 
-    def __init__(self, process: Process, clock: Clock) -> None:
-        self._process, self._clock = process, clock
+    runs_by_itself = False
+
+    def __init__(self, process: Process, clock: Clock, failure: str = "") -> None:
+        self._process, self._clock, self.failure = process, clock, failure
         self._skipped = 0.0
-        self.failure, self.runs_by_itself = "", False
 
     def _now(self) -> float:
         return self._clock.now() + self._skipped
@@ -58,16 +59,17 @@ class ExecProcess:
         """Ignore the callback: the one who drives the process polls it."""
 
 
-class AttachedProcess:
+class AttachedProcess(ExecProcess):
     """The process of a container, from now on. Its output is told by whoever runs it.
 
     ``once`` says that its input ends when the first client that sent some has no more.
     """
 
+    runs_by_itself = True
+
     def __init__(self, process: Process, clock: Clock, *, once: bool) -> None:
-        self._process, self._clock, self._once = process, clock, once
-        self._seen = process.dropped + len(process.printed)
-        self.failure, self.runs_by_itself = "", True
+        super().__init__(process, clock)
+        self._once, self._seen = once, process.dropped + len(process.printed)
 
     @property
     def exit_code(self) -> int | None:
@@ -75,60 +77,15 @@ class AttachedProcess:
         done = self._seen >= self._process.dropped + len(self._process.printed)
         return 0 if ended is not None and done else None
 
-    def feed(self, data: bytes) -> None:
-        self._process.feed(data, self._clock.now())
-
     def end_input(self) -> None:
         if self._once:
-            self._process.end_input(self._clock.now())
-
-    def end_file(self) -> None:
-        """End the input of what reads at the moment."""
-        self._process.end_file(self._clock.now())
-
-    def interrupt(self) -> None:
-        """End what it does at the moment."""
-        self._process.interrupt(self._clock.now())
+            super().end_input()
 
     def poll(self) -> Sequence[tuple[str, bytes]]:
-        self._process.advance(self._clock.now(), within=SLICE)
+        self._process.advance(self._now(), within=SLICE)
         fresh = self._process.printed[max(0, self._seen - self._process.dropped) :]
         self._seen = self._process.dropped + len(self._process.printed)
         return [(each.stream, each.data) for each in fresh]
 
-    def pause(self) -> float | None:
-        due = self._process.next_time
-        return None if due is None or due > _FOREVER else max(0.0, due - self._clock.now())
-
     def on_change(self, callback: Callable[[], None]) -> None:
         self._process.listen(callback)
-
-
-class FailedProcess:
-    """A command that is not there."""
-
-    exit_code: int | None = 126
-
-    def __init__(self, failure: str) -> None:
-        self.failure, self.runs_by_itself = failure, False
-
-    def feed(self, data: bytes) -> None:
-        """Drop the input: the process has not started."""
-
-    def end_input(self) -> None:
-        """Do nothing: the process has not started."""
-
-    def end_file(self) -> None:
-        """Do nothing: the process has not started."""
-
-    def interrupt(self) -> None:
-        """Do nothing: the process has not started."""
-
-    def poll(self) -> Sequence[tuple[str, bytes]]:
-        return ()
-
-    def pause(self) -> float | None:
-        return None
-
-    def on_change(self, callback: Callable[[], None]) -> None:
-        """Ignore the callback: the one who drives the process polls it."""

@@ -15,7 +15,7 @@ from simkit.simulation.kubelet.behaviour import Behaviours
 from simkit.simulation.kubelet.cluster_network import ClusterNetwork, listed, read, service_account_token
 from simkit.simulation.kubelet.container_commands import ContainerCommands, LifecycleHooks, ProbeAttempts
 from simkit.simulation.kubelet.container_status import KILLED, PodEnvironment
-from simkit.simulation.kubelet.environment import SERVICES, environment
+from simkit.simulation.kubelet.environment import CONFIG_MAPS, SECRETS, SERVICES, environment
 from simkit.simulation.kubelet.image_pulls import ImagePulls, Told
 from simkit.simulation.kubelet.ports import listener
 from simkit.simulation.kubelet.probes import Outcome, Probes
@@ -27,9 +27,7 @@ from simkit.simulation.shell.files import Files
 # Missing config maps and secrets, which keep a container from being configured.
 # Upstream: pkg/kubelet/kubelet_pods.go (``makeEnvironmentVariables``) and pkg/volume/{configmap,secret}, release 1.30.
 
-_CONFIG_MAPS: Final = GroupResource("", "configmaps")
-_SECRETS: Final = GroupResource("", "secrets")
-REFERENCES: Final = frozenset((_CONFIG_MAPS, _SECRETS))
+REFERENCES: Final = frozenset((CONFIG_MAPS, SECRETS))
 """The resources that pods refer to."""
 
 
@@ -51,11 +49,11 @@ def missing_volume(pod: Object, lister: Lister, unknown: Collection[GroupResourc
 def _sources(volume: Mapping[str, Any]) -> Iterator[tuple[GroupResource, str, bool]]:
     plain = volume.get("configMap"), volume.get("secret")
     if plain[0]:
-        yield _CONFIG_MAPS, plain[0].get("name", ""), bool(plain[0].get("optional"))
+        yield CONFIG_MAPS, plain[0].get("name", ""), bool(plain[0].get("optional"))
     if plain[1]:
-        yield _SECRETS, plain[1].get("secretName", ""), bool(plain[1].get("optional"))
+        yield SECRETS, plain[1].get("secretName", ""), bool(plain[1].get("optional"))
     for source in at(volume, "projected", "sources") or ():
-        for field, resource in (("configMap", _CONFIG_MAPS), ("secret", _SECRETS)):
+        for field, resource in (("configMap", CONFIG_MAPS), ("secret", SECRETS)):
             if source.get(field):
                 yield resource, source[field].get("name", ""), bool(source[field].get("optional"))
 
@@ -63,9 +61,9 @@ def _sources(volume: Mapping[str, Any]) -> Iterator[tuple[GroupResource, str, bo
 def missing_pull_secrets(pod: Object, lister: Lister, unknown: Collection[GroupResource] = ()) -> str:
     """The warning about secrets for pulling that are not there; empty if all are. Images are pulled without them."""
     names = [each.get("name", "") for each in at(pod, "spec", "imagePullSecrets") or ()]
-    if _SECRETS in unknown:
+    if SECRETS in unknown:
         return ""
-    missing = [name for name in names if lister.get(Key(_SECRETS, namespace_of(pod), name)) is None]
+    missing = [name for name in names if lister.get(Key(SECRETS, namespace_of(pod), name)) is None]
     if not missing:
         return ""
     told = f"Unable to retrieve some image pull secrets ({', '.join(missing)})"
@@ -79,12 +77,12 @@ def missing_reference(
 
     Nothing of ``unknown`` resources counts.
     """
-    for field, resource in (("configMapRef", _CONFIG_MAPS), ("secretRef", _SECRETS)):
+    for field, resource in (("configMapRef", CONFIG_MAPS), ("secretRef", SECRETS)):
         for source in container.get("envFrom") or ():
             reference = source.get(field) if resource not in unknown else None
             if reference and not reference.get("optional") and _found(pod, reference, resource, lister) is None:
                 return f'{resource.resource.removesuffix("s")} "{reference.get("name")}" not found'
-    for field, resource in (("configMapKeyRef", _CONFIG_MAPS), ("secretKeyRef", _SECRETS)):
+    for field, resource in (("configMapKeyRef", CONFIG_MAPS), ("secretKeyRef", SECRETS)):
         for variable in container.get("env") or ():
             reference = at(variable, "valueFrom", field)
             if not reference or reference.get("optional") or resource in unknown:
@@ -93,7 +91,7 @@ def missing_reference(
             if found is None:
                 return f'{kind} "{reference.get("name")}" not found'
             if reference.get("key") not in {**(found.get("data") or {}), **(found.get("binaryData") or {})}:
-                shown = "ConfigMap" if resource == _CONFIG_MAPS else "Secret"
+                shown = "ConfigMap" if resource == CONFIG_MAPS else "Secret"
                 return f"couldn't find key {reference.get('key')} in {shown} {namespace_of(pod)}/{name_of(found)}"
     return ""
 

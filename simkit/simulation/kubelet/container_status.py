@@ -233,17 +233,11 @@ class ContainerRun:
         return False
 
     def _ended(self, status: dict[str, Any], when: float, code: int, fault: str = "") -> dict[str, Any]:
-        terminated = {
-            "containerID": status.get("containerID", ""),
-            "exitCode": code,
-            "finishedAt": timestamp(when),
-            "reason": "Completed" if code == 0 else "Error",
-            "startedAt": status["state"]["running"]["startedAt"],
-            **({"message": fault} if fault else {}),
-        }
+        ended = terminated_by_signal(status, when, code)
         if fault:
+            ended["state"]["terminated"]["message"] = fault
             self.environment.tell(self.pod, self.container, ("Failed", f"Error: {fault}", True))
-        return {**status, "ready": False, "started": False, "state": {"terminated": terminated}}
+        return ended
 
     def _restarts(self, status: Status) -> bool:
         code = status["state"]["terminated"]["exitCode"]

@@ -172,11 +172,6 @@ class Kubelets:
         node = self.nodes.get(name)
         return node is not None and node.alive
 
-    def node_address(self, node: str) -> str:
-        """The address of a node; empty for one that is not simulated."""
-        known = self.nodes.get(node)
-        return known.address if known is not None else ""
-
     # The controller
 
     @property
@@ -268,7 +263,7 @@ class Kubelets:
             self._stop_pod(client, pod, key)
             return
         if has_ended(pod):
-            self._end(node, pod)
+            node.addresses.release(uid_of(pod))
             return
         stored = lister.get(Key(NODES, "", node.name))
         if not at(pod, "status", "startTime") and (objection := self._arrivals.objection(pod, stored, lister)):
@@ -297,9 +292,6 @@ class Kubelets:
         self._due.set(key, progress.due)
         if status != pod.get("status"):
             self._write(client, pod, status, key)
-
-    def _end(self, node: SimulatedNode, pod: Object) -> None:
-        node.addresses.release(uid_of(pod))
 
     def _pod_network(self, node: SimulatedNode, pod: Object) -> PodNetwork:
         if at(pod, "spec", "hostNetwork"):

@@ -14,7 +14,6 @@ from simkit.meta.clock import timestamp
 from simkit.meta.domain import label
 from simkit.schema.feature_gates import is_enabled, parse_feature_gates
 
-_LABELS: Final = ("os", "arch")
 KUBELET_PORT: Final = 10250
 
 
@@ -69,7 +68,7 @@ def node_object(config: NodeConfig, number: int, ordinal: int, release: str, now
     """The Node that a kubelet registers. ``ordinal`` counts all nodes of the cluster, and makes addresses."""
     name = config.node_name(number)
     labels = {label("hostname"): name}
-    for key, value in zip(_LABELS, ("linux", "amd64"), strict=True):
+    for key, value in (("os", "linux"), ("arch", "amd64")):
         labels |= {label(key): value, label(key, "beta"): value}
     if config.zones:
         labels[label("zone", "topology")] = config.zones[number % len(config.zones)]

@@ -17,6 +17,7 @@ from simkit.logic.workloads.status_conditions import find, is_true
 from simkit.meta.clock import moment, timestamp
 from simkit.meta.objects import Object, at, metadata
 from simkit.simulation.kubelet.container_status import (
+    KILLED,
     ContainerRun,
     PodEnvironment,
     Progress,
@@ -48,7 +49,7 @@ def updated_status(pod: Object, network: PodNetwork, progress: Progress, environ
     started = moment(status["startTime"]) if status.get("startTime") else progress.now
     over = _deadline_passed(pod, started, progress)
     if over:
-        return given_up(pod, progress.now, "DeadlineExceeded", _DEADLINE)
+        return _given_up(pod, progress.now)
     spec = pod.get("spec") or {}
     containers = _Containers(pod, spec, progress, environment)
     delay = max(
@@ -84,29 +85,25 @@ def _deadline_passed(pod: Object, started: float, progress: Progress) -> bool:
     return started + float(deadline) <= progress.now
 
 
-def given_up(
-    pod: Object, now: float, reason: str, message: str, codes: Mapping[str, int] | None = None, *, code: int = 137
-) -> dict[str, Any]:
-    """The status of a pod whose kubelet has stopped it for good.
-
-    Parameters
-    ----------
-    codes, code
-        Exit codes of containers by name, and that of all others.
-    """
+def _given_up(pod: Object, now: float) -> dict[str, Any]:
+    """The status of a pod whose kubelet has stopped it for good, since it has run for too long."""
     status = pod.get("status") or {}
-    stopped = {
-        field: [terminated_by_signal(each, now, (codes or {}).get(each["name"], code)) for each in status[field]]
-        for field in _STATUSES
-        if status.get(field)
-    }
     return {
         **status,
-        **stopped,
+        **_stopped(status, now, {}, KILLED),
         "phase": "Failed",
-        "reason": reason,
-        "message": message,
+        "reason": "DeadlineExceeded",
+        "message": _DEADLINE,
         "conditions": _unready(status.get("conditions") or (), now),
+    }
+
+
+def _stopped(status: Status, now: float, codes: Mapping[str, int], code: int) -> dict[str, Any]:
+    """The statuses of containers after their end: exit codes by name, and that of all others."""
+    return {
+        field: [terminated_by_signal(each, now, codes.get(each["name"], code)) for each in status[field]]
+        for field in _STATUSES
+        if status.get(field)
     }
 
 
@@ -184,7 +181,7 @@ class _Containers:
 
 def _phase(spec: Mapping[str, Any], init: Sequence[Status], main: Sequence[Status]) -> str:
     policy = spec.get("restartPolicy") or "Always"
-    sidecars = {each["name"] for each in spec.get("initContainers") or () if each.get("restartPolicy") == "Always"}
+    sidecars = _sidecars(spec)
     for each in init:
         code = at(each, "state", "terminated", "exitCode")
         if each["name"] in sidecars:
@@ -203,6 +200,10 @@ def _phase(spec: Mapping[str, Any], init: Sequence[Status], main: Sequence[Statu
     if all(code == 0 for code in codes):
         return "Succeeded"
     return "Failed" if policy == "Never" else "Running"
+
+
+def _sidecars(spec: Mapping[str, Any]) -> set[str]:
+    return {each["name"] for each in spec.get("initContainers") or () if each.get("restartPolicy") == "Always"}
 
 
 def conditions(
@@ -224,9 +225,7 @@ Wanted = tuple[str, bool, str, str]
 def _initialized(pod: Object, phase: str, init: Sequence[Status]) -> Wanted:
     if phase in ("Succeeded",):
         return "Initialized", True, "PodCompleted", ""
-    sidecars = {
-        each["name"] for each in at(pod, "spec", "initContainers") or () if each.get("restartPolicy") == "Always"
-    }
+    sidecars = _sidecars(pod.get("spec") or {})
     left = [
         each["name"]
         for each in init
@@ -242,9 +241,7 @@ def _readiness(pod: Object, phase: str, init: Sequence[Status], main: Sequence[S
     if phase in ("Succeeded", "Failed"):
         reason = "PodCompleted" if phase == "Succeeded" else "PodFailed"
         return [("Ready", False, reason, ""), ("ContainersReady", False, reason, "")]
-    sidecars = {
-        each["name"] for each in at(pod, "spec", "initContainers") or () if each.get("restartPolicy") == "Always"
-    }
+    sidecars = _sidecars(pod.get("spec") or {})
     watched = [each for each in init if each["name"] in sidecars] + list(main)
     unready = [each["name"] for each in watched if not each.get("ready")]
     if unready:
@@ -284,9 +281,7 @@ def stopped_status(pod: Object, now: float, codes: Mapping[str, int], code: int)
     status = dict(pod.get("status") or {})
     if has_ended(pod):
         return status
-    for field in _STATUSES:
-        if status.get(field):
-            status[field] = [terminated_by_signal(each, now, codes.get(each["name"], code)) for each in status[field]]
+    status |= _stopped(status, now, codes, code)
     ended_with = [at(each, "state", "terminated", "exitCode") for each in status.get("containerStatuses") or ()]
     ended = "Succeeded" if ended_with and all(each == 0 for each in ended_with) else "Failed"
     told = _readiness(pod, ended, (), ())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
@@ -80,7 +79,6 @@ class Probes:
 
     def __init__(self) -> None:
         self._workers: dict[str, dict[tuple[str, str], _Worker]] = {}
-        self._counts: dict[str, Counter[tuple[str, str, bool]]] = {}
 
     def due(
         self, pod: Object, container: Mapping[str, Any], kind: str, restarts: int, started: float, *, known: bool
@@ -99,8 +97,6 @@ class Probes:
 
     def take(self, pod: Object, container: Mapping[str, Any], kind: str, outcome: Outcome, now: float) -> Verdict:
         """Take in the result of a try."""
-        counts = self._counts.setdefault(uid_of(pod), Counter())
-        counts[str(container.get("name", "")), kind, outcome.passed] += 1
         return self._worker(pod, container, kind).take(outcome, container[kind], kind, now)
 
     def _worker(self, pod: Object, container: Mapping[str, Any], kind: str) -> _Worker:
@@ -109,18 +105,12 @@ class Probes:
     def forget(self, pod: Object) -> None:
         """Forget a pod that is gone."""
         self._workers.pop(uid_of(pod), None)
-        self._counts.pop(uid_of(pod), None)
-
-    def counted(self, pod: Object) -> Mapping[tuple[str, str, bool], int]:
-        """The number of tries by container, kind of probe, and whether they passed."""
-        return self._counts.get(uid_of(pod), {})
 
     def resume_from(self, other: Probes) -> None:
         """Know the results that another one's have, for a fork."""
         self._workers = {
             uid: {key: replace(worker) for key, worker in own.items()} for uid, own in other._workers.items()
         }
-        self._counts = {uid: counts.copy() for uid, counts in other._counts.items()}
 
 
 def _most_failures(probe: Mapping[str, Any]) -> int:

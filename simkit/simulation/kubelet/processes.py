@@ -12,7 +12,7 @@ from simkit.meta.clock import moment
 from simkit.meta.objects import Object, at, name_of, namespace_of
 from simkit.simulation.kubelet.behaviour import Behaviours
 from simkit.simulation.kubelet.images import image_name, is_shell_image
-from simkit.simulation.kubelet.process import KILLED, Container, Process, completes, forever
+from simkit.simulation.kubelet.process import Container, Process, completes, forever
 from simkit.simulation.kubelet.volumes import Volumes
 from simkit.simulation.shell.commands import PROGRAMS
 from simkit.simulation.shell.files import Files
@@ -129,28 +129,10 @@ class Processes:
                 found.place(path, text.encode() if isinstance(text, str) else text)
         return found
 
-    def occupied(self, uid: str, container: str) -> tuple[int, int]:
-        """The bytes and the number of the files that a container has of its own; none before somebody looked at it."""
-        found = self._files.get((uid, container))
-        return (0, 0) if found is None else found.occupied()
-
     def kill(self, pod: Object, now: float, code: int) -> None:
         """End all processes of a pod."""
         for process in self._by_pod.get(uid_of(pod), {}).values():
             process.kill(now, code)
-
-    def stop(self, pod: Object, now: float) -> dict[str, int]:
-        """End all processes of a pod, which have no time for it; gives back the exit codes of containers by name.
-
-        A script without a trap for ``TERM``, as the first process of a container, is not told: it is killed.
-        """
-        found: dict[str, int] = {}
-        for (name, _), process in self._by_pod.get(uid_of(pod), {}).items():
-            if process.ended is None:
-                process.signal("TERM", now)
-                found[name] = KILLED if process.gave_in or process.ended is None else process.ended[1]
-                process.kill(now, KILLED)
-        return found
 
     def forget(self, pod: Object) -> None:
         """Forget a pod that is gone."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from ipaddress import ip_network
 from typing import Final
@@ -27,13 +27,13 @@ from simkit.simulation.kubelet.node_config import node_conditions
 class PodAddresses:
     """The addresses of one node's range, the next free one after the last that was given out."""
 
-    def __init__(self, cidr: str, taken: Iterable[str] = ()) -> None:
+    def __init__(self, cidr: str) -> None:
         network = ip_network(cidr)
         self._first, self._count = network.network_address + 1, max(1, network.num_addresses - 2)
         self._next = 0
         self._held: dict[str, str] = {}
         """Addresses by uid."""
-        self._taken = set(taken)
+        self._taken: set[str] = set()
 
     def fork(self) -> PodAddresses:
         """An independent copy."""

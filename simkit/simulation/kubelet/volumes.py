@@ -7,10 +7,8 @@ from functools import partial
 from typing import Any, Final
 
 from simkit.client.lister import uid_of
-from simkit.client.resources import CLAIMS
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, name_of, namespace_of
-from simkit.meta.quantity import parse
 from simkit.simulation.kubelet.environment import CONFIG_MAPS, SECRETS, Get, content, listed_fields, resource_value
 from simkit.simulation.kubelet.shell import owner_of_tokens
 from simkit.simulation.shell.files import Files, Source
@@ -157,24 +155,6 @@ class Volumes:
         """Forget the volumes that end with a pod."""
         for key in [key for key in self._trees if key[:2] == ("pod", uid_of(pod))]:
             del self._trees[key]
-
-    def occupied(self, pod: Object, volume: Mapping[str, Any]) -> tuple[int, int]:
-        """The bytes and the number of the files of a volume; a token is not issued for it, since it fits a block."""
-        if any(kind in volume for kind in _SOURCES):
-            sources = at(volume, "projected", "sources") or ()
-            tokens = (
-                each["serviceAccountToken"].get("path", "token") for each in sources if "serviceAccountToken" in each
-            )
-            return Files(self._shown(pod, volume, dict.fromkeys(tokens, b"token"))).occupied()
-        owner = _owner(pod, volume)
-        sizes = [tree.occupied() for key, tree in self._trees.items() if key[:-1] == owner]
-        return sum(each[0] for each in sizes), sum(each[1] for each in sizes)
-
-    def claimed(self, pod: Object, claim: str) -> int | None:
-        """The bytes of the volume of a claim; None where it has none."""
-        found = self._get(Key(CLAIMS, namespace_of(pod), claim))
-        size = at(found, "status", "capacity", "storage") if found is not None else None
-        return parse(str(size)).whole if size else None
 
     def _tree(self, pod: Object, volume: Mapping[str, Any], inner: str) -> Files | Source:
         if any(kind in volume for kind in _SOURCES):

@@ -19,7 +19,6 @@ MOST: Final = 100
 """The best score of a plugin."""
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
-_MEGA: Final = 1024 * 1024
 _ALL_ADDRESSES: Final = "0.0.0.0"  # noqa: S104 - the address of a pod's port
 Tolerations = Sequence[Mapping[str, Any]]
 

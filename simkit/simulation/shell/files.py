@@ -184,11 +184,6 @@ class Files:
             return tree._file(rest)
         return next((content for path, content in tree().items() if resolved(path) == rest), None)
 
-    def occupied(self) -> tuple[int, int]:
-        """The bytes of the blocks of its own files, without programs and what is mounted, and their number."""
-        own = [content for path, content in self._files.items() if content is not self._programs.get(path)]
-        return sum(-(-len(each) // _BLOCK) * _BLOCK for each in own), len(own)
-
     def size(self, path: str) -> int:
         """The bytes of a file; of a folder those of a block of a disk."""
         found = self._file(self.real(path))
