@@ -36,7 +36,7 @@ from simkit.engine.pipeline.api_services import APIServices
 from simkit.engine.pipeline.custom_resources.definitions import CustomResources
 from simkit.engine.pipeline.engine import Engine, EngineConfig
 from simkit.engine.pipeline.flowcontrol.controller import FlowControl
-from simkit.engine.pipeline.flowcontrol.flow_schema import ConcurrencyLimiter, MaxInFlight
+from simkit.engine.pipeline.flowcontrol.flow_schema import MaxInFlight
 from simkit.engine.pipeline.metrics.counters import Metrics
 from simkit.engine.pipeline.metrics.families import shown_hidden
 from simkit.engine.pipeline.verbs.request_object import stored_form
@@ -203,7 +203,7 @@ def _plugins(server: ControlPlane) -> list[Plugin]:
     return plugins(needs, options.release, server.gates, on, off, options.admission_plugins)
 
 
-def _limits(server: ControlPlane) -> ConcurrencyLimiter:
+def _limits(server: ControlPlane) -> MaxInFlight | FlowControl:
     options = server.options
     reading, changing = options.max_requests_inflight, options.max_mutating_requests_inflight
     if options.enable_priority_and_fairness and (reading or changing):

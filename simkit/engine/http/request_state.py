@@ -37,6 +37,11 @@ class ExecutionMode(Enum):
     WAITING_AND_COMPUTING = "waiting-and-computing"
     """Some threads of their own, so that whoever waits does not keep others from computing."""
 
+    @property
+    def waits(self) -> bool:
+        """True if it is for requests that may wait."""
+        return self in (ExecutionMode.WAITING, ExecutionMode.WAITING_AND_COMPUTING)
+
     @classmethod
     def of(cls, *, computes: bool, waits: bool) -> ExecutionMode:
         """The execution mode of a request that may compute for long, wait, both or neither."""

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from simkit.engine.admission.chain import Chain
 from simkit.engine.authn.options import Authentication
 from simkit.engine.pipeline.api_services import Aggregator, APIService, APIServices
-from simkit.engine.pipeline.flowcontrol.flow_schema import ConcurrencyLimiter, MaxInFlight
+from simkit.engine.pipeline.flowcontrol.controller import FlowControl
+from simkit.engine.pipeline.flowcontrol.flow_schema import MaxInFlight
 from simkit.engine.pipeline.metrics.counters import Metrics
 from simkit.engine.pipeline.request_context import ClientHook
 from simkit.engine.pipeline.request_scope import RequestScope
@@ -56,7 +57,7 @@ class EngineConfig:
     grace: float = 0.0
     """Seconds for which livez ignores the post-start checks."""
     paths: Sequence[str] = ()
-    limits: ConcurrencyLimiter = field(default_factory=MaxInFlight)
+    limits: MaxInFlight | FlowControl = field(default_factory=MaxInFlight)
     metrics: Metrics = field(default_factory=Metrics)
     audit: Auditor | None = None
     allocation: ServiceAllocation | None = None

@@ -258,20 +258,11 @@ class HandledRequest:
         return None
 
 
-def serve_request(engine: Engine, request: Request, identity: Identity | None = None) -> Response:
-    """The answer to a request. Never raises.
-
-    Parameters
-    ----------
-    identity
-        Skips authentication, for callers in the same process.
-    """
-    return HandledRequest(engine, request, identity).serve()
-
-
-def serve_client(engine: Engine, request: Request, identity: Identity | None) -> Response:
-    """The same for a client in the same process, whose requests tests may record and disturb. Never raises."""
-    return HandledRequest(engine, request, identity, client=True).serve()
+def serve_request(
+    engine: Engine, request: Request, identity: Identity | None = None, *, client: bool = False
+) -> Response:
+    """The answer to a request; ``identity`` and ``client`` are as for ``HandledRequest``. Never raises."""
+    return HandledRequest(engine, request, identity, client=client).serve()
 
 
 def refusal(engine: Engine, context: RequestContext, error: StatusError) -> Response:

@@ -22,7 +22,7 @@ from simkit.meta.duration import seconds
 from simkit.meta.errors import StatusError, bad_request, invalid, unexplained
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, quoted, required, too_long, unsupported
 from simkit.meta.frozen_init import quickly_made
-from simkit.meta.go_number import parse_uint
+from simkit.meta.go_number import parse_int, parse_uint
 from simkit.meta.message import Request
 from simkit.meta.names import GroupKind
 
@@ -30,11 +30,6 @@ _IGNORE: Final = "Ignore"
 _WARN: Final = "Warn"
 _FIELD_VALIDATION: Final = ("", _IGNORE, "Strict", _WARN)
 _PROPAGATION: Final = ("Foreground", "Background", "Orphan")
-_INTEGER: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
-_BEYOND: Final = 2**64
-"""A number above every valid parameter."""
-_LONGEST: Final = 400
-"""The longest number that is parsed."""
 _UNPRINTABLE: Final = re.compile(r"[^\x20-\x7e\u00a0-\uffff]")
 
 
@@ -124,15 +119,10 @@ def integer(request: Request, name: str) -> int | None:
     Raises the 400 of kube-apiserver for anything else, the empty text included.
     """
     values = request.query.get(name)
-    if not values:
-        return None
-    text = values[0]
-    if not _INTEGER.fullmatch(text):
-        raise bad_request(f"strconv.ParseInt: parsing {quoted(text)}: invalid syntax")
-    number = int(text) if len(text) < _LONGEST else _BEYOND
-    if not -(2**63) <= number < 2**63:
-        raise bad_request(f"strconv.ParseInt: parsing {quoted(text)}: value out of range")
-    return number
+    try:
+        return parse_int(values[0]) if values else None
+    except ValueError as error:
+        raise bad_request(str(error)) from None
 
 
 def timeout_of(request: Request) -> float:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from time import perf_counter
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, TypeVar
 
 import orjson
 
@@ -31,55 +31,13 @@ from simkit.meta.names import GroupResource
 from simkit.meta.objects import Draft
 from simkit.schema.strict_json import may_repeat
 
-# A table of what is known of requests of each identity, with a limit: clients choose what comes into it
-
-Asked = TypeVar("Asked")
-Known = TypeVar("Known")
-
-
-class KnownByIdentity(Generic[Asked, Known]):
-    """Answers by identity and by what it asked. At the limit all of them are forgotten, and learned anew.
-
-    Parameters
-    ----------
-    most
-        How many answers are kept, of all identities together.
-
-    Examples
-    --------
-    >>> known, ann = KnownByIdentity[str, int](most=2), Identity("ann")
-    >>> for number, path in enumerate(("/a", "/b", "/b", "/c")):
-    ...     _ = known.keep(ann, path, number)
-    >>> known.of(ann), known.of(Identity("bob"))
-    ({'/c': 3}, {})
-    """
-
-    __slots__ = ("_count", "_most", "_tables")
-
-    def __init__(self, most: int) -> None:
-        self._most, self._count = most, 0
-        self._tables: dict[Identity, dict[Asked, Known]] = {}
-
-    def of(self, identity: Identity) -> dict[Asked, Known]:
-        """All that is known of an identity; not to be changed."""
-        return self._tables.get(identity) or {}
-
-    def keep(self, identity: Identity, asked: Asked, known: Known) -> dict[Asked, Known]:
-        """Add something, in place of what was known of the same; gives back all that is known of the identity."""
-        table = self._tables.get(identity)
-        if table is None or asked not in table:
-            if self._count >= self._most:
-                self._tables, self._count = {}, 0
-            table, self._count = self._tables.setdefault(identity, {}), self._count + 1
-        table[asked] = known
-        return table
-
-
 # The forms of access reviews: what of a review decides about all of its answer but its status and its texts.
 # Two reviews have one form if they differ in texts of their ``spec`` alone, none of which is empty: a verb, a user, a
 # group. Every such text is taken as it is, so that one goes through the same checks with the same result as the
 # other.
 
+Asked = TypeVar("Asked")
+Known = TypeVar("Known")
 _SPEC: Final = b'"spec":'
 _LIST, _INSIDE, _END = 0, 1, 2
 
@@ -229,8 +187,8 @@ class PreparedReviews:
 
     def __init__(self, engine: Engine, reads: PreparedReads, most: int = _BODIES) -> None:
         self._engine, self._reads, self._most = engine, reads, most
-        self._known = KnownByIdentity[Body, PreparedReview](most)
-        self._forms = KnownByIdentity[Kind, ReviewForm](_FORMS)
+        self._known: dict[tuple[Identity, Body], PreparedReview] = {}
+        self._forms: dict[tuple[Identity, Kind], ReviewForm] = {}
         self._seen: set[int] = set()
         """The hashes of bodies and of forms that were sent once."""
         self._unasked = DerivedValue(engine.store, _CONFIGURATIONS, self._find_unasked)
@@ -244,7 +202,7 @@ class PreparedReviews:
         if request.headers.get("content-type", NONE)[0] not in _JSON:
             return None
         key = _key(request)
-        review = self._known.of(caller.identity).get(key) or self._of_form(caller.identity, key)
+        review = self._known.get((caller.identity, key)) or self._of_form(caller.identity, key)
         if review is None:
             return None
         engine, form, began = self._engine, review.form, perf_counter()
@@ -259,17 +217,15 @@ class PreparedReviews:
 
     def _of_form(self, identity: Identity, key: Body) -> PreparedReview | None:
         """A review of a form that was prepared; one that was sent before is kept."""
-        forms, (path, agent, body) = self._forms.of(identity), key
-        if not forms or len(body) > _LONGEST:
-            return None
-        value = read(body)
+        path, agent, body = key
+        value = read(body) if len(body) <= _LONGEST else None
         told = form_of(value) if value is not None else None
-        form = forms.get((path, agent, told)) if told is not None else None
-        if form is None:
+        form = self._forms.get((identity, (path, agent, told))) if told is not None else None
+        if value is None or form is None:
             return None
         review = form.review(form.arranged(value["spec"]))
         if self._was_seen(hash((identity.user, key))):
-            self._known.keep(identity, key, review)
+            _keep(self._known, self._most, (identity, key), review)
         return review
 
     def learn(self, context: RequestContext, response: Response, began: Moment) -> None:
@@ -294,9 +250,9 @@ class PreparedReviews:
         if made is None or began[0] != self._reads.changes:
             return
         if kind is not None and made.spec == value["spec"]:
-            self._forms.keep(context.identity, kind, made.form)
+            _keep(self._forms, _FORMS, (context.identity, kind), made.form)
         else:
-            self._known.keep(context.identity, key, made)
+            _keep(self._known, self._most, (context.identity, key), made)
         self._reads.know(sender, context.identity, began)
 
     def _was_seen(self, mark: int) -> bool:
@@ -322,6 +278,13 @@ class PreparedReviews:
 
     def _find_unasked(self) -> bool:
         return not any(map(self._engine.store.count, _CONFIGURATIONS))
+
+
+def _keep(table: dict[Asked, Known], most: int, asked: Asked, known: Known) -> None:
+    """Add something to a table; at its limit all else is forgotten, and learned anew."""
+    if len(table) >= most and asked not in table:
+        table.clear()
+    table[asked] = known
 
 
 def _key(request: Request) -> Body:

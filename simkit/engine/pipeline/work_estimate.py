@@ -11,8 +11,8 @@ k8s.io/apiserver/pkg/util/flowcontrol/request (``WorkEstimator``), release 1.30,
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Mapping
+from typing import Final
 
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.representation.bodies import KEPT, NONE, PLAIN, form_of
@@ -43,36 +43,23 @@ _MANY: Final = 100
 """Objects that are only looked at."""
 
 
-class Consulted(NamedTuple):
-    """The objects of a resource that a kind of write is checked against."""
-
-    resource: GroupResource
-    namespace: str | None
-    """None for those of all namespaces, and for resources without."""
-    few: int
-    """So many take no longer than milliseconds."""
-
-
-def consulted_by(info: RequestInfo) -> tuple[Consulted, ...]:
-    """The objects that the writes of a path are checked against."""
-    found = [Consulted(each, None, _MANY) for each in _OF_ALL.get(info.resource, ())]
-    if info.namespace and not info.subresource:
-        found += [Consulted(each, info.namespace, _FEW) for each in _OF_NAMESPACES]
-    if info.resource == "namespaces" and info.name:
-        found.append(Consulted(_PODS, info.name, _MANY))
-    if info.subresource == "eviction":
-        found.append(Consulted(_BUDGETS, info.namespace, _MANY))
-    return tuple(found)
+def _consults_many(store: Reader, info: RequestInfo) -> bool:
+    """True if writes of a path are checked against so many objects, or so large ones, that it takes long."""
+    own = _OF_NAMESPACES if info.namespace and not info.subresource else ()
+    if any(_are_many(store, each, info.namespace, _FEW) for each in own):
+        return True
+    if any(_are_many(store, each, None, _MANY) for each in _OF_ALL.get(info.resource, ())):
+        return True
+    if info.resource == "namespaces" and info.name and _are_many(store, _PODS, info.name, _MANY):
+        return True
+    return info.subresource == "eviction" and _are_many(store, _BUDGETS, info.namespace, _MANY)
 
 
-def are_many(store: Reader, consulted: Sequence[Consulted]) -> bool:
-    """True if there are so many of these, or so large ones, that a look at them takes more than milliseconds."""
-    for resource, namespace, few in consulted:
-        if store.count(resource):
-            found = store.scan(resource, namespace, limit=few + 1)
-            if len(found) > few or sum(entry.size for entry in found) > few * _FEW_BYTES:
-                return True
-    return False
+def _are_many(store: Reader, resource: GroupResource, namespace: str | None, few: int) -> bool:
+    if not store.count(resource):
+        return False
+    found = store.scan(resource, namespace, limit=few + 1)
+    return len(found) > few or sum(entry.size for entry in found) > few * _FEW_BYTES
 
 
 _WRITING: Final = ("create", "update", "patch")
@@ -169,7 +156,7 @@ def _long_read(engine: Engine, request: Request, info: RequestInfo, resource: Gr
 def _long_write(engine: Engine, request: Request, info: RequestInfo, found: Resource) -> bool:
     if found.custom or info.resource in _COMPILED or any(map(engine.store.count, _POLICY_BINDINGS)):
         return True
-    if info.verb in _WRITING and are_many(engine.store, consulted_by(info)):
+    if info.verb in _WRITING and _consults_many(engine.store, info):
         return True
     if info.verb == "deletecollection":
         return engine.store.count(found.storage) > DELETED

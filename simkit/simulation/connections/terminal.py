@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from simkit.meta.clock import moment
-from simkit.simulation.connections.remote_processes import ExecProcess
+from simkit.seams import RemoteProcess
 from simkit.simulation.kubelet.process import Printed, Process
 
 # The log of a container: what its process printed, line by line.
@@ -123,10 +123,22 @@ _ERASE = b"\b \b"
 _RETURN, _NEWLINE, _INTERRUPT, _END, _BACKSPACES = 13, 10, 3, 4, (8, 127)
 
 
+class ControlledProcess(RemoteProcess, Protocol):
+    """A process that a terminal can control."""
+
+    def interrupt(self) -> None:
+        """End what it does at the moment, as Ctrl-C does."""
+        ...
+
+    def end_file(self) -> None:
+        """End the input of what reads at the moment, as Ctrl-D does."""
+        ...
+
+
 class Terminal:
     """A process behind a terminal, as exec and attach with ``-t`` have it."""
 
-    def __init__(self, process: ExecProcess) -> None:
+    def __init__(self, process: ControlledProcess) -> None:
         self._process = process
         self._line, self._echoed = bytearray(), bytearray()
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs, urlsplit
 
 from simkit.cluster.cluster import Cluster
-from simkit.engine.pipeline.handler_chain import serve_client
+from simkit.engine.pipeline.handler_chain import serve_request
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity, administrator
 from simkit.meta.message import DROPPED, Request, Response
@@ -61,7 +61,7 @@ class InProcessServer:
         query = parse_qs(parts.query, keep_blank_values=True)
         request = Request(method.upper(), parts.path or "/", query, sent, data)
         identity = None if "authorization" in sent else self.identity
-        response = serve_client(self.cluster.engine, request, identity)
+        response = serve_request(self.cluster.engine, request, identity, client=True)
         if response.status == DROPPED:
             raise ConnectionError("the connection was dropped by a fault")
         if response.upgrade is not None:

@@ -14,14 +14,12 @@ from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.engine.authn.union import RequestHeaders
 from simkit.engine.http.apiserver import APIServerHandler
-from simkit.engine.http.request_state import ExecutionMode
 from simkit.engine.http.server import Server, ServingOptions
 from simkit.meta.clock import SystemClock
 from simkit.meta.identity import AUTHENTICATED, Identity
 from simkit.meta.message import Request, Response
 from tests.engine.egress.service import serving
 
-WAITS = (ExecutionMode.WAITING, ExecutionMode.WAITING_AND_COMPUTING)
 THINGS = "/apis/example.com/v1/namespaces/default/things"
 AGGREGATED = {"accept": "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"}
 
@@ -199,10 +197,10 @@ def test_a_fork_opens_no_connection(pair: Pair) -> None:
 def test_requests_for_others_leave_the_event_loop(pair: Pair) -> None:
     """The HTTP floor is told which requests may wait for another server."""
     handler = APIServerHandler(pair.front.engine)
-    assert handler.execution_mode(Request.of("GET", THINGS)) not in WAITS
+    assert not handler.execution_mode(Request.of("GET", THINGS)).waits
     pair.register()
-    assert handler.execution_mode(Request.of("GET", THINGS)) in WAITS
-    assert handler.execution_mode(Request.of("GET", "/api/v1/pods")) not in WAITS
+    assert handler.execution_mode(Request.of("GET", THINGS)).waits
+    assert not handler.execution_mode(Request.of("GET", "/api/v1/pods")).waits
 
 
 def test_a_served_front_streams_too(pair: Pair, tmp_path: Path) -> None:

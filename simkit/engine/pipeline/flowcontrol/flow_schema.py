@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from simkit.engine.pipeline.request_context import Flow, RequestContext
 from simkit.engine.pipeline.request_info import RequestInfo, is_long_running
@@ -25,32 +25,6 @@ class TooManyRequests(PlainError):
 
     def __init__(self) -> None:
         super().__init__(429, "Too many requests, please try again later.\n", [("Retry-After", "1")])
-
-
-class ConcurrencyLimiter(Protocol):
-    """A limiter of concurrent requests."""
-
-    @property
-    def reading(self) -> int:
-        """The number of read-only requests in flight."""
-        ...
-
-    @property
-    def mutating(self) -> int:
-        """The number of mutating requests in flight."""
-        ...
-
-    def enter(self, context: RequestContext) -> None:
-        """Take a seat; ``leave`` must follow. Raises TooManyRequests."""
-        ...
-
-    def leave(self, context: RequestContext) -> None:
-        """Release the seat of the request, if it has one."""
-        ...
-
-    def passes(self, flow: Flow | None) -> bool:
-        """True if there is room for a request that takes next to no time; False if it has to ``enter``."""
-        ...
 
 
 class InFlight:

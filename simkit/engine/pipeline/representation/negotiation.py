@@ -7,7 +7,7 @@ k8s.io/apiserver/pkg/endpoints/handlers/negotiation/errors.go, release 1.30.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cmp_to_key, lru_cache
 from typing import Final
@@ -117,14 +117,6 @@ def is_answerable(accept: str, *, text: bool) -> bool:
     """True if the path itself takes one of the media types: one that it has, by its full name, or any."""
     named = (clause.split(";")[0].strip() for clause in accept.split(","))
     return any(media in MEDIA or media == "*/*" or (text and media == TEXT) for media in named)
-
-
-def accepted(accept: str, media: Sequence[str]) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """The media types among some that a header takes, in its order of preference, each with its parameters."""
-    for clause in _clauses(accept):
-        for each in media:
-            if clause.takes(each):
-                yield each, dict(clause.parameters)
 
 
 def check_route(behaviour: ServedBehaviour, accept: str, produced: Sequence[str]) -> None:

@@ -147,8 +147,7 @@ def evict(engine: Engine, context: RequestContext, scope: RequestScope) -> Respo
     options = opt.delete_options(engine.behaviour, draft.get("deleteOptions") or {})
     eviction = _Eviction(engine, scope, key, replace(options, dry_run=options.dry_run or written.dry_run))
     _remove(eviction) if _is_unguarded(pod.object) else _remove_guarded(eviction, pod)
-    success = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
-    return responses.document_response(success, context.output_media_type, status=201)
+    return responses.document_response(SUCCESS, context.output_media_type, status=201)
 
 
 def _body(engine: Engine, context: RequestContext, scope: RequestScope, written: WriteOptions) -> Draft:
