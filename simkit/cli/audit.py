@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from simkit.snapshot.dump import Dump
 
 DESCRIPTION = "Checks the RBAC roles and bindings of a Kubernetes cluster and lists findings, the worst first."
-EXAMPLES = """\
+EXAMPLES = f"""\
 examples:
   simkit audit cluster.yaml
   simkit audit cluster.yaml -n payments --severity medium
@@ -54,6 +54,8 @@ examples:
   simkit audit cluster.yaml --baseline known.json
   simkit audit cluster.yaml --rules our-checks.yaml --managed auto --members groups.yaml
   simkit audit --demo
+
+{causes.LEGEND}
 
 A file of rules has a list 'rules'. Each entry has id, title, severity, each (binding, grant or rule) and when, an
 expression such as "binding.namespace == 'prod' && subject.kind == 'User'".

@@ -26,21 +26,24 @@ if TYPE_CHECKING:
     from simkit.analysis import Cause, Causes
     from simkit.snapshot.dump import Dump
 
+LEGEND = """\
+Natures: mistake, unused (no pod runs as the service account), administrators (confirm that they should be), product (an
+installed product needs it), server (a Kubernetes default).
+
+Columns: PATHS counts the escalation paths that begin with the cause; CLOSES counts the paths that the remedy closes,
+also those of other causes; LOSES counts the permissions that the remedy removes."""
 DESCRIPTION = "Groups findings and escalation paths by the binding, role, label or missing object behind them."
-EXAMPLES = """\
+EXAMPLES = f"""\
 examples:
   simkit causes cluster.yaml
   simkit causes cluster.yaml -o json
   simkit causes cluster.yaml --nature mistake --goal cluster-admin
   simkit causes cluster.yaml --all -o csv > causes.csv
 
-Natures: mistake, unused (no pod runs as the service account), administrators (confirm that they should be), product (an
-installed product needs it), server (a Kubernetes default).
+{LEGEND}
 
-Columns: PATHS counts the escalation paths that begin with the cause; CLOSES counts the paths that the remedy closes,
-also those of other causes; LOSES counts the permissions that the remedy removes. With -o wide: SHARE is PATHS as a part
-of all paths, and THROUGH counts the paths that begin elsewhere and use the cause in a later step; their subjects may
-have another way.
+With -o wide: SHARE is PATHS as a part of all paths, and THROUGH counts the paths that begin elsewhere and use the cause
+in a later step; their subjects may have another way.
 
 Exit code: 0 if there is no cause, 1 if there is one, 2 for wrong use or unreadable input.
 """

@@ -45,9 +45,10 @@ examples:
   simkit cut cluster.yaml --goal 'get secrets in payments' --from group:contractors
   simkit cut cluster.yaml --keep sa:argocd/argocd-application-controller --commands
 
-Columns: COST counts the permissions that the change removes; CLOSES counts the paths that it closes, and SUBJECTS the
-subjects of these paths. In a plan, CLOSES and REMAINING count paths after each step, CUMULATIVE SHARE is the part of
-all paths that is closed by then, and HARM is what the audit log shows to be in use.
+Columns: COST is one for the change, and one for each permission that it takes from a subject, even if the subject has
+it elsewhere too (LOSES of simkit causes counts what is really lost); CLOSES counts the paths that the change closes,
+and SUBJECTS the subjects of these paths. In a plan, CLOSES and REMAINING count paths after each step, CUMULATIVE
+SHARE is the part of all paths that is closed by then, and HARM is what the audit log shows to be in use.
 
 Exit code: 0 if there is nothing to change, 1 if there is, 2 for wrong use or unreadable input.
 """

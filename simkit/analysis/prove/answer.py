@@ -104,7 +104,11 @@ class ProofAnswer(Result):
         """The verdict, the reason and the counterexamples, line by line."""
         yield f"{self.verdict}  {self.claim}"
         yield f"  {self.why}"
-        yield from (f"  counterexample: {each}" for each in self.counterexamples)
+        yield from (f"  counterexample: {text}" for text in self._told_below())
+
+    def _told_below(self) -> list[str]:
+        """The counterexamples but for the one that the reason tells."""
+        return [text for text in map(str, self.counterexamples) if text not in self.why]
 
     def __str__(self) -> str:
         return text_lines(self.lines())
@@ -115,7 +119,7 @@ class ProofAnswer(Result):
         """The verdict and the reason, above the cases, which open on a click."""
         colour = {PASS: GREEN, FAIL: VERMILION}.get(self.verdict, "inherit")
         head = f'<p style="color:{colour}"><b>{html_text(f"{self.verdict} {self.claim}")}</b></p>'
-        told = "".join(f"<li>{html_text(str(each))}</li>" for each in self.counterexamples)
+        told = "".join(f"<li>{html_text(text)}</li>" for text in self._told_below())
         table = ReadableFrame(self.cases)._repr_html_()
         opened = f"<details><summary>{len(self.cases)} cases</summary>{table}</details>" if len(self.cases) else ""
         return f"{head}<p>{html_text(self.why)}</p><ul>{told}</ul>{opened}"
