@@ -6,15 +6,15 @@ k8s.io/apiserver/pkg/admission/plugin/policy/generic/policy_source.go, release 1
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from simkit.logic.policy.attributes import AdmissionAttributes, ClusterReader
 from simkit.logic.policy.definition import PolicyDefinition
 from simkit.logic.policy.matching import Constraints
 from simkit.meta import labels
-from simkit.meta.objects import Object, labels_of, name_of
+from simkit.meta.objects import Object, labels_of, name_of, namespace_of
 from simkit.schema.catalogue import Resource
 
 Bound = TypeVar("Bound", bound=PolicyDefinition)
@@ -64,7 +64,55 @@ class Misconfigured(Exception):
     """A policy or binding that cannot be evaluated as configured; the text is kube-apiserver's."""
 
 
-def param_resource(policy: PolicyDefinition, reader: ClusterReader) -> Resource | None:
+class Invocation(NamedTuple, Generic[Bound]):
+    """A policy with a binding and one of its parameters, for one write that both match."""
+
+    policy: Bound
+    binding: Binding
+    matched: Resource
+    param: Object | None
+
+    @property
+    def key(self) -> str:
+        """The policy, the binding and the parameter, by name."""
+        param = "" if self.param is None else f"{namespace_of(self.param)}/{name_of(self.param)}"
+        return f"{self.policy.name}|{self.binding.name}|{param}"
+
+
+def invocations(
+    attributes: AdmissionAttributes,
+    policies: Iterable[BoundPolicy[Bound]],
+    reader: ClusterReader,
+    refuse: Callable[[Bound, str, str], None],
+) -> Iterator[Invocation[Bound]]:
+    """The policies to evaluate for a write, with each binding and parameter.
+
+    Parameters
+    ----------
+    refuse
+        Called with a policy that is not configured well, its binding (or nothing) and the message.
+    """
+    for bound in policies:
+        policy = bound.policy
+        matched = policy.constraints.match(attributes, reader)
+        if matched is None:
+            continue
+        try:
+            resource = _param_resource(policy, reader)
+        except Misconfigured as error:
+            refuse(policy, "", f"failed to configure policy: {error}")
+            continue
+        for binding in bound.bindings:
+            if binding.match(attributes, reader):
+                try:
+                    params = _params(resource, binding.param_ref, attributes.namespace, reader)
+                except Misconfigured as error:
+                    refuse(policy, binding.name, f"failed to configure binding: {error}")
+                else:
+                    yield from (Invocation(policy, binding, matched, param) for param in params)
+
+
+def _param_resource(policy: PolicyDefinition, reader: ClusterReader) -> Resource | None:
     """The resource of a policy's parameters; None if it has none. Raises Misconfigured for an unknown kind."""
     wanted = policy.param_kind
     if wanted is None:
@@ -80,12 +128,16 @@ def params_of(
     policy: PolicyDefinition, ref: Object | None, namespace: str, reader: ClusterReader
 ) -> Sequence[Object | None]:
     """The parameters of a binding: a single None if it needs none. Raises Misconfigured."""
-    resource = param_resource(policy, reader)
+    return _params(_param_resource(policy, reader), ref, namespace, reader)
+
+
+def _params(
+    resource: Resource | None, ref: Object | None, namespace: str, reader: ClusterReader
+) -> Sequence[Object | None]:
     if resource is None or ref is None:
         return (None,)
-    found = [
-        reader.convert(each, resource) for each in _selected(resource, ref, _place(resource, ref, namespace), reader)
-    ]
+    place = _place(resource, ref, namespace)
+    found = [reader.convert(each, resource) for each in _selected(resource, ref, place, reader)]
     if not found and ref.get("parameterNotFoundAction") == "Deny":
         raise Misconfigured(_NONE_FOUND)
     return found

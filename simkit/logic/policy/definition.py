@@ -8,11 +8,15 @@ release 1.30; KEP-3716.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
+from simkit.kinds.parts.admission_expressions import environment
+from simkit.language.cel.environment import Environment
 from simkit.language.cel.errors import MATCH_BUDGET
+from simkit.language.cel.types import BOOL, Type
 from simkit.logic.policy.matching import Constraints
-from simkit.logic.policy.variables import BudgetSpent, Expression, evaluate
+from simkit.logic.policy.variables import BudgetSpent, Expression, compiled, compiled_variables, evaluate
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import aggregate_errors
 from simkit.meta.names import GroupVersion, GroupVersionKind
@@ -20,7 +24,7 @@ from simkit.meta.objects import Object, name_of
 
 
 class PolicyDefinition:
-    """A policy without its expressions.
+    """A policy, whose expressions are compiled on demand. It never changes, and forks may share it.
 
     Parameters
     ----------
@@ -48,15 +52,41 @@ class PolicyDefinition:
             return None
         return GroupVersionKind(*GroupVersion.parse(given.get("apiVersion") or ""), given.get("kind") or "")
 
+    @cached_property
+    def _variables(self) -> tuple[dict[str, Expression], dict[str, Type]]:
+        rows = self.spec.get("variables") or ()
+        return compiled_variables(rows, self.behaviour, params=self.spec.get("paramKind") is not None)
+
+    @property
+    def variables(self) -> dict[str, Expression]:
+        """Its variables by name."""
+        return self._variables[0]
+
+    def environment(self, *, authorizer: bool = True, patches: bool = False) -> Environment:
+        """What its expressions may use."""
+        types, params = self._variables[1], self.spec.get("paramKind") is not None
+        return environment(self.behaviour, params=params, variables=types, authorizer=authorizer, patches=patches)
+
+    @cached_property
+    def conditions(self) -> Sequence[Expression]:
+        """Its match conditions, in order."""
+        rows, asking = self.spec.get("matchConditions") or (), self.environment()
+        return [compiled(row.get("expression") or "", asking, BOOL) for row in rows]
+
+    def concerned(self, bindings: Mapping[str, Any]) -> bool:
+        """True if its match conditions hold, which see the resource of the request, and no namespace.
+
+        Raises MatchConditionsFailed.
+        """
+        if not self.conditions:
+            return True
+        request = {**bindings["request"], "resource": bindings["request"]["requestResource"]}
+        seen = {**bindings, "request": request, "namespaceObject": None}
+        return conditions_hold(self.conditions, seen, fails=self.fails, variables=self.variables)
+
 
 class MatchConditionsFailed(Exception):
     """Match conditions that could not be evaluated while none was false; the text is kube-apiserver's."""
-
-
-def bindings_of_conditions(bindings: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The variables as the match conditions of a policy see them: the resource of the request, and no namespace."""
-    request = {**bindings["request"], "resource": bindings["request"]["requestResource"]}
-    return {**bindings, "request": request, "namespaceObject": None}
 
 
 def conditions_hold(

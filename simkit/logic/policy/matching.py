@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from simkit.logic.policy.attributes import NAMESPACES, AdmissionAttributes, ClusterReader, equivalents
 from simkit.meta import labels
-from simkit.meta.errors import StatusError, not_found
+from simkit.meta.errors import not_found
 from simkit.meta.names import GroupVersionResource
 from simkit.meta.objects import Object, labels_of
 from simkit.schema.catalogue import Resource
@@ -149,10 +149,5 @@ def namespace_labels(attributes: AdmissionAttributes, reader: ClusterReader) -> 
         return labels_of(attributes.object or {})
     found = reader.get(NAMESPACES, attributes.namespace)
     if found is None:
-        raise missing_namespace(attributes.namespace)
+        raise not_found(NAMESPACES, attributes.namespace)
     return labels_of(found)
-
-
-def missing_namespace(name: str) -> StatusError:
-    """The 404 of a missing namespace that a selector needs."""
-    return not_found(NAMESPACES, name)

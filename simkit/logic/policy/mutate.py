@@ -6,38 +6,23 @@ k8s.io/apiserver/pkg/admission/plugin/policy/generic/policy_dispatcher.go and po
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from simkit.logic.policy.application import MutationFailed
 from simkit.logic.policy.attributes import AdmissionAttributes, ClusterReader
-from simkit.logic.policy.binding import Binding, BoundPolicy, Misconfigured, param_resource, params_of
+from simkit.logic.policy.binding import BoundPolicy, Invocation, invocations
 from simkit.logic.policy.definition import MatchConditionsFailed
 from simkit.logic.policy.mutation import MutatingPolicy
 from simkit.logic.policy.policy import VersionedWrites
 from simkit.meta.names import GroupVersionResource
-from simkit.meta.objects import Object, name_of, namespace_of
+from simkit.meta.objects import Object
 from simkit.schema.catalogue import Resource
 from simkit.schema.structural import Schema
 
 Restore = Callable[[Mapping[str, Any], Resource], Object]
 """A function from an object in the version of a resource to the stored form, typed and defaulted."""
-
-
-class Invocation(NamedTuple):
-    """A policy with a binding and one of its parameters, for one write."""
-
-    policy: MutatingPolicy
-    binding: Binding
-    matched: Resource
-    param: Object | None
-
-    @property
-    def key(self) -> str:
-        """The policy, the binding and the parameter, by name."""
-        param = "" if self.param is None else f"{namespace_of(self.param)}/{name_of(self.param)}"
-        return f"{self.policy.name}|{self.binding.name}|{param}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +84,11 @@ def mutate(
         object of the kind.
     """
     found = Mutated(attributes.object or {})
-    invocations = list(_invocations(attributes, policies, reader, found))
-    if not invocations:
+    asked = list(invocations(attributes, policies, reader, found.refuse))
+    if not asked:
         return found
     versions, objects = VersionedWrites(attributes, reader), _Objects(attributes, reader, restore)
-    for invocation in invocations:
+    for invocation in asked:
         bindings = {**versions.of(invocation.matched).bindings, "params": invocation.param}
         bindings["object"] = objects.of(invocation.matched)
         try:
@@ -119,35 +104,9 @@ def mutate(
     return found
 
 
-def _invocations(
-    attributes: AdmissionAttributes,
-    policies: Iterable[BoundPolicy[MutatingPolicy]],
-    reader: ClusterReader,
-    found: Mutated,
-) -> Iterator[Invocation]:
-    for bound in policies:
-        policy = bound.policy
-        matched = policy.constraints.match(attributes, reader)
-        if matched is None:
-            continue
-        try:
-            param_resource(policy, reader)
-        except Misconfigured as error:
-            found.refuse(policy, "", f"failed to configure policy: {error}")
-            continue
-        for binding in bound.bindings:
-            if not binding.match(attributes, reader):
-                continue
-            try:
-                params = params_of(policy, binding.param_ref, attributes.namespace, reader)
-            except Misconfigured as error:
-                found.refuse(policy, binding.name, f"failed to configure binding: {error}")
-                continue
-            for param in params:
-                yield Invocation(policy, binding, matched, param)
-
-
-def _invoke(invocation: Invocation, bindings: Mapping[str, Any], objects: _Objects, found: Mutated) -> bool:
+def _invoke(
+    invocation: Invocation[MutatingPolicy], bindings: Mapping[str, Any], objects: _Objects, found: Mutated
+) -> bool:
     """Make the mutations of a policy; True if they changed the object."""
     policy, matched = invocation.policy, invocation.matched
     before = objects.of(matched)

@@ -9,14 +9,12 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from simkit.kinds.parts.admission_expressions import MUTATION_FIELDS, MUTATION_TYPES, environment
+from simkit.kinds.parts.admission_expressions import MUTATION_FIELDS, MUTATION_TYPES
 from simkit.language.cel.environment import Environment
 from simkit.language.cel.errors import OBJECT_BUDGET
-from simkit.language.cel.types import BOOL
 from simkit.logic.policy.application import MutationFailed, configured, patched
-from simkit.logic.policy.definition import PolicyDefinition, bindings_of_conditions, conditions_hold
-from simkit.logic.policy.variables import Bindings, BudgetSpent, Expression, compiled, compiled_variables, evaluate
-from simkit.meta.behaviour import ServedBehaviour
+from simkit.logic.policy.definition import PolicyDefinition
+from simkit.logic.policy.variables import Bindings, BudgetSpent, Expression, compiled, evaluate
 from simkit.meta.objects import Object
 from simkit.schema.structural import Schema
 
@@ -29,7 +27,7 @@ class Mutation(NamedTuple):
 
 
 class MutatingPolicy(PolicyDefinition):
-    """A MutatingAdmissionPolicy, with its expressions compiled on demand. It never changes, and forks may share it."""
+    """A MutatingAdmissionPolicy."""
 
     @property
     def again(self) -> bool:
@@ -37,20 +35,10 @@ class MutatingPolicy(PolicyDefinition):
         return bool(self.spec.get("reinvocationPolicy") == "IfNeeded")
 
     @cached_property
-    def _parts(self) -> _Parts:
-        return _Parts(self.spec, self.behaviour)
-
-    @property
     def mutations(self) -> Sequence[Mutation]:
         """Its mutations, in order."""
-        return self._parts.mutations
-
-    def concerned(self, bindings: Bindings) -> bool:
-        """True if its match conditions hold. Raises MatchConditionsFailed."""
-        parts = self._parts
-        return not parts.conditions or conditions_hold(
-            parts.conditions, bindings_of_conditions(bindings), fails=self.fails, variables=parts.variables
-        )
+        making = self.environment(patches=True)
+        return [_mutation(row, making) for row in self.spec.get("mutations") or ()]
 
     def applied(self, mutation: Mutation, obj: Object, bindings: Bindings, schema: Schema | None) -> Object:
         """The object after one of the mutations.
@@ -78,27 +66,13 @@ class MutatingPolicy(PolicyDefinition):
         if expression.program is None:
             raise MutationFailed(expression.error)
         try:
-            (found,), _ = evaluate([expression], self._parts.variables, bindings, OBJECT_BUDGET)
+            (found,), _ = evaluate([expression], self.variables, bindings, OBJECT_BUDGET)
         except BudgetSpent as error:
             raise MutationFailed(str(error)) from None
         assert found is not None
         if found.error:
             raise MutationFailed(found.error)
         return found.value
-
-
-class _Parts:
-    """The compiled expressions of a policy."""
-
-    def __init__(self, spec: Object, behaviour: ServedBehaviour) -> None:
-        params = spec.get("paramKind") is not None
-        self.variables, types = compiled_variables(spec.get("variables") or (), behaviour, params=params)
-        asking = environment(behaviour, params=params, variables=types)
-        making = environment(behaviour, params=params, variables=types, patches=True)
-        self.conditions = [
-            compiled(row.get("expression") or "", asking, BOOL) for row in spec.get("matchConditions") or ()
-        ]
-        self.mutations = [_mutation(row, making) for row in spec.get("mutations") or ()]
 
 
 def _mutation(row: Mapping[str, Any], making: Environment) -> Mutation:

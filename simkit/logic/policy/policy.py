@@ -10,20 +10,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, Literal
 
-from simkit.kinds.parts.admission_expressions import AUDIT_TYPES, environment
+from simkit.kinds.parts.admission_expressions import AUDIT_TYPES
 from simkit.language.cel.errors import MESSAGE_BYTES, OBJECT_BUDGET
 from simkit.language.cel.lib_policies import AuthorizerValue, ResourceCheck
 from simkit.language.cel.types import BOOL, STRING
 from simkit.logic.policy.attributes import NAMESPACES, AdmissionAttributes, ClusterReader
-from simkit.logic.policy.definition import (
-    MatchConditionsFailed,
-    PolicyDefinition,
-    bindings_of_conditions,
-    conditions_hold,
-)
-from simkit.logic.policy.matching import missing_namespace
-from simkit.logic.policy.variables import BudgetSpent, Expression, Value, compiled, compiled_variables, evaluate
-from simkit.meta.behaviour import ServedBehaviour
+from simkit.logic.policy.definition import MatchConditionsFailed, PolicyDefinition
+from simkit.logic.policy.variables import BudgetSpent, Expression, Value, compiled, evaluate
+from simkit.meta.errors import not_found
 from simkit.meta.names import GroupVersionResource
 from simkit.meta.objects import METADATA_FIELDS, Object, metadata
 from simkit.schema.catalogue import Resource
@@ -84,50 +78,61 @@ class VersionedAttributes:
 
 
 class Policy(PolicyDefinition):
-    """A ValidatingAdmissionPolicy, with its expressions compiled on demand. It never changes, and forks may share
-    it."""
+    """A ValidatingAdmissionPolicy."""
 
     @cached_property
-    def _parts(self) -> _Parts:
-        return _Parts(self.spec, self.behaviour)
+    def _validations(self) -> tuple[Sequence[Expression], Sequence[Expression | None]]:
+        """The validations, and their expressions of messages."""
+        rows: Sequence[Object] = self.spec.get("validations") or ()
+        asking, telling = self.environment(), self.environment(authorizer=False)
+        return (
+            [compiled(row.get("expression") or "", asking, BOOL) for row in rows],
+            [
+                compiled(row["messageExpression"], telling, STRING) if row.get("messageExpression") else None
+                for row in rows
+            ],
+        )
+
+    @cached_property
+    def _annotations(self) -> Sequence[Expression]:
+        rows, asking = self.spec.get("auditAnnotations") or (), self.environment()
+        return [compiled(row.get("valueExpression") or "", asking, AUDIT_TYPES) for row in rows]
 
     def expressions(self) -> list[tuple[str, Expression]]:
         """Every expression with the path of its field."""
-        return self._parts.listed()
+        validations, messages = self._validations
+        parts: Sequence[tuple[str, str, Sequence[Expression | None]]] = (
+            ("matchConditions", "expression", self.conditions),
+            ("variables", "expression", list(self.variables.values())),
+            ("validations", "expression", validations),
+            ("validations", "messageExpression", messages),
+            ("auditAnnotations", "valueExpression", self._annotations),
+        )
+        return [
+            (f"spec.{part}[{index}].{field}", expression)
+            for part, field, expressions in parts
+            for index, expression in enumerate(expressions)
+            if expression is not None
+        ]
 
     def validate(self, versioned: VersionedAttributes, param: Object | None) -> ValidateResult:
         """The result of the policy for a write in some version, with one of its parameters."""
-        parts = self._parts
         bindings = {**versioned.bindings, "params": param}
         try:
-            if parts.conditions and not self._concerned(bindings):
+            if not self.concerned(bindings):
                 return ValidateResult()
-        except MatchConditionsFailed as error:
-            return self._failed(str(error))
-        try:
-            findings = self._findings(bindings)
-            notes = self._notes(bindings)
-        except BudgetSpent as error:
-            return self._failed(str(error))
-        return ValidateResult(findings, notes)
-
-    def _concerned(self, bindings: Mapping[str, Any]) -> bool:
-        parts = self._parts
-        return conditions_hold(
-            parts.conditions, bindings_of_conditions(bindings), fails=self.fails, variables=parts.variables
-        )
-
-    def _failed(self, message: str) -> ValidateResult:
-        return ValidateResult((PolicyDecision(0, not self.fails, message),))
+            return ValidateResult(self._findings(bindings), self._notes(bindings))
+        except (MatchConditionsFailed, BudgetSpent) as error:
+            return ValidateResult((PolicyDecision(0, not self.fails, str(error)),))
 
     def _findings(self, bindings: Mapping[str, Any]) -> list[PolicyDecision]:
-        parts = self._parts
-        values, left = evaluate(parts.validations, parts.variables, bindings, OBJECT_BUDGET)
+        validations, telling = self._validations
+        values, left = evaluate(validations, self.variables, bindings, OBJECT_BUDGET)
         messages: Sequence[Value | None] = ()
         spent = ""
-        if any(parts.messages):
+        if any(telling):
             try:
-                messages, _ = evaluate(parts.messages, parts.variables, _unasked(bindings), left)
+                messages, _ = evaluate(telling, self.variables, _unasked(bindings), left)
             except BudgetSpent as error:
                 spent = f"failed messageExpression: {error}"
         return [self._finding(index, value, messages, spent) for index, value in enumerate(values) if value is not None]
@@ -142,10 +147,9 @@ class Policy(PolicyDefinition):
         return PolicyDecision(index, False, message, row.get("reason") or _INVALID)
 
     def _notes(self, bindings: Mapping[str, Any]) -> list[PolicyAuditAnnotation]:
-        parts = self._parts
-        if not parts.annotations:
+        if not self._annotations:
             return []
-        values, _ = evaluate(parts.annotations, parts.variables, _unasked(bindings), OBJECT_BUDGET)
+        values, _ = evaluate(self._annotations, self.variables, _unasked(bindings), OBJECT_BUDGET)
         keys = [row.get("key") or "" for row in self.spec["auditAnnotations"]]
         return [self._note(key, value) for key, value in zip(keys, values) if value is not None]
 
@@ -154,45 +158,6 @@ class Policy(PolicyDefinition):
             return PolicyAuditAnnotation(key, "error" if self.fails else "exclude", value.error)
         text = value.value.strip() if isinstance(value.value, str) else ""
         return PolicyAuditAnnotation(key, "publish", text) if text else PolicyAuditAnnotation(key, "exclude")
-
-
-class _Parts:
-    """The compiled expressions of a policy."""
-
-    def __init__(self, spec: Object, behaviour: ServedBehaviour) -> None:
-        self._spec = spec
-        params = spec.get("paramKind") is not None
-        self.variables, types = compiled_variables(spec.get("variables") or (), behaviour, params=params)
-        asking = environment(behaviour, params=params, variables=types)
-        telling = environment(behaviour, params=params, variables=types, authorizer=False)
-        validations: Sequence[Object] = spec.get("validations") or ()
-        self.conditions = [
-            compiled(row.get("expression") or "", asking, BOOL) for row in spec.get("matchConditions") or ()
-        ]
-        self.validations = [compiled(row.get("expression") or "", asking, BOOL) for row in validations]
-        self.messages = [
-            compiled(row["messageExpression"], telling, STRING) if row.get("messageExpression") else None
-            for row in validations
-        ]
-        self.annotations = [
-            compiled(row.get("valueExpression") or "", asking, AUDIT_TYPES)
-            for row in spec.get("auditAnnotations") or ()
-        ]
-
-    def listed(self) -> list[tuple[str, Expression]]:
-        parts: Sequence[tuple[str, str, Sequence[Expression | None]]] = (
-            ("matchConditions", "expression", self.conditions),
-            ("variables", "expression", list(self.variables.values())),
-            ("validations", "expression", self.validations),
-            ("validations", "messageExpression", self.messages),
-            ("auditAnnotations", "valueExpression", self.annotations),
-        )
-        return [
-            (f"spec.{part}[{index}].{field}", expression)
-            for part, field, expressions in parts
-            for index, expression in enumerate(expressions)
-            if expression is not None
-        ]
 
 
 def _unasked(bindings: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -243,5 +208,5 @@ class VersionedWrites:
             return None
         found = self.reader.get(NAMESPACES, attributes.namespace)
         if found is None:
-            raise missing_namespace(attributes.namespace)
+            raise not_found(NAMESPACES, attributes.namespace)
         return found

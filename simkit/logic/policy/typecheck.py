@@ -15,8 +15,9 @@ from simkit.language.cel.environment import Environment
 from simkit.language.cel.errors import CompileError
 from simkit.language.cel.names import Variables
 from simkit.language.cel.types import DYN, Type
+from simkit.logic.policy.definition import PolicyDefinition
 from simkit.meta.errors import SimkitError
-from simkit.meta.names import GroupVersion, GroupVersionKind
+from simkit.meta.names import GroupVersionKind
 from simkit.meta.objects import Object, at
 from simkit.schema.catalogue import Catalogue
 
@@ -49,18 +50,12 @@ class _Check:
     def __init__(self, policy: Object, catalogue: Catalogue) -> None:
         self._spec: Object = policy.get("spec") or {}
         self._catalogue = catalogue
-        self._params = self._declared(self._param_kind())
+        self._params = self._declared(PolicyDefinition(policy, catalogue.behaviour).param_kind)
         self._environments: list[tuple[GroupVersionKind, Environment]] = []
         for kind in kinds_to_check(policy, catalogue):
             declared = self._declared(kind)
             if declared is not None:
                 self._environments.append((kind, self._environment(declared)))
-
-    def _param_kind(self) -> GroupVersionKind | None:
-        given = self._spec.get("paramKind")
-        if given is None:
-            return None
-        return GroupVersionKind(*GroupVersion.parse(given.get("apiVersion") or ""), given.get("kind") or "")
 
     def _declared(self, kind: GroupVersionKind | None) -> DeclType | None:
         resource = self._catalogue.kind(kind) if kind is not None else None
