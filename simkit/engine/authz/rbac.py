@@ -8,7 +8,7 @@ from typing import Any, Final
 from simkit.logic.authorizers.union import IndexAuthorizer
 from simkit.logic.rbac.binding import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES, missing_text, role_key
 from simkit.logic.rbac.cover import EVERYTHING, missing_rules_text, uncovered
-from simkit.logic.rbac.index import AccessIndex, is_access_resource
+from simkit.logic.rbac.index import RESOURCES, AccessIndex
 from simkit.logic.rbac.rule import Rule, quoted_list, rules_of
 from simkit.meta.attributes import Attributes, Decision
 from simkit.meta.behaviour import ServedBehaviour
@@ -98,7 +98,7 @@ class RBACAuthorizer(IndexAuthorizer):
         """Apply the changes of a store to the index. Most are of other resources and cost nothing."""
         for change in changes:
             key = change.entry.key
-            if not is_access_resource(key.resource):
+            if key.resource not in RESOURCES:
                 continue
             if change.type == "DELETED":
                 self.index.remove(key)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
-from simkit.logic.podsecurity.policy import Violation, plural, quoted, security, setters, who
+from simkit.logic.podsecurity.policy import Violation, offenders, plural, quoted, security, setters, who
 from simkit.meta.domain import label
 from simkit.meta.objects import Object, at
 from simkit.meta.podspec import containers_of
@@ -61,15 +61,13 @@ def _bad_profiles(spec: Object, field: str) -> tuple[bool, list[str], set[str]]:
     """Three facts about AppArmor or seccomp: the pod sets a forbidden profile, the containers that do, and the
     profile types."""
     chosen = at(spec, "securityContext", field)
-    pod = chosen is not None and chosen.get("type") not in PROFILES
-    values = {chosen.get("type", "")} if pod else set()
-    bad: list[str] = []
-    for container in containers_of(spec):
-        chosen = security(container, field)
-        if chosen is not None and chosen.get("type") not in PROFILES:
-            bad.append(container["name"])
-            values.add(chosen.get("type", ""))
-    return pod, bad, values
+    own = _forbidden_profile(chosen)
+    bad, values = offenders(spec, lambda container: _forbidden_profile(security(container, field)))
+    return bool(own), bad, {*own, *values}
+
+
+def _forbidden_profile(chosen: Object | None) -> tuple[str, ...]:
+    return () if chosen is None or chosen.get("type") in PROFILES else (chosen.get("type", ""),)
 
 
 def _annotations(metadata: Object) -> Mapping[str, str]:
@@ -82,13 +80,7 @@ def _bad_apparmor(key: str, value: str) -> bool:
 
 def capabilities(metadata: Object, spec: Object) -> Violation | None:
     """The check of capabilities beyond those that container runtimes give by default."""
-    bad: list[str] = []
-    added: set[str] = set()
-    for container in containers_of(spec):
-        extra = set(security(container, "capabilities", "add") or ()) - CAPABILITIES
-        if extra:
-            bad.append(container["name"])
-            added |= extra
+    bad, added = offenders(spec, lambda one: set(security(one, "capabilities", "add") or ()) - CAPABILITIES)
     if not bad:
         return None
     detail = f"{who(bad)} must not include {quoted(sorted(added))} in securityContext.capabilities.add"
@@ -109,13 +101,9 @@ def host_path(metadata: Object, spec: Object) -> Violation | None:
 
 def host_ports(metadata: Object, spec: Object) -> Violation | None:
     """The check of host ports."""
-    bad: list[str] = []
-    ports: set[str] = set()
-    for container in containers_of(spec):
-        used = {str(port["hostPort"]) for port in container.get("ports") or () if port.get("hostPort")}
-        if used:
-            bad.append(container["name"])
-            ports |= used
+    bad, ports = offenders(
+        spec, lambda one: [str(port["hostPort"]) for port in one.get("ports") or () if port.get("hostPort")]
+    )
     if not bad:
         return None
     verb, noun = plural(len(bad), "uses", "use"), plural(len(ports), "hostPort")
@@ -124,13 +112,11 @@ def host_ports(metadata: Object, spec: Object) -> Violation | None:
 
 def probe_hosts(metadata: Object, spec: Object) -> Violation | None:
     """The check of hosts in probes and lifecycle handlers."""
-    found = {each["name"]: set(_hosts(each)) for each in containers_of(spec)}
-    bad, hosts = sorted(name for name in found if found[name]), sorted(set().union(*found.values()))
+    bad, hosts = offenders(spec, _hosts)
     if not bad:
         return None
     verb, noun = plural(len(bad), "uses", "use"), plural(len(hosts), "probe or lifecycle host")
-    shown = f"{plural(len(bad), 'container')} {quoted(bad)}"
-    return Violation("probe or lifecycle host", f"{shown} {verb} {noun} {quoted(hosts)}")
+    return Violation("probe or lifecycle host", f"{who(sorted(bad))} {verb} {noun} {quoted(sorted(hosts))}")
 
 
 def _hosts(container: Object) -> Iterator[str]:
@@ -151,13 +137,7 @@ def privileged(metadata: Object, spec: Object) -> Violation | None:
 
 def proc_mount(metadata: Object, spec: Object) -> Violation | None:
     """The check of the unmasked /proc."""
-    bad: list[str] = []
-    types: set[str] = set()
-    for container in containers_of(spec):
-        kind = security(container, "procMount")
-        if kind is not None and kind != "Default":
-            bad.append(container["name"])
-            types.add(kind)
+    bad, types = offenders(spec, lambda one: {security(one, "procMount")} - {None, "Default"})
     if not bad:
         return None
     return Violation("procMount", f"{who(bad)} must not set securityContext.procMount to {quoted(sorted(types))}")

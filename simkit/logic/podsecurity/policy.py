@@ -14,6 +14,7 @@ from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, invalid_value
 from simkit.meta.integers import saturating_int
 from simkit.meta.objects import Object, at
+from simkit.meta.podspec import containers_of
 
 Level = Literal["privileged", "baseline", "restricted"]
 LEVELS: Final[tuple[Level, ...]] = ("privileged", "baseline", "restricted")
@@ -58,11 +59,6 @@ class Policy:
         return all(mode.level == "privileged" for mode in (self.enforce, self.audit, self.warn))
 
 
-def parse_level(text: str) -> Level | None:
-    """The level in a text; None if it is none."""
-    return next((level for level in LEVELS if level == text), None)
-
-
 def policy_of(labels: Mapping[str, str], defaults: Policy | None = None) -> tuple[Policy, list[FieldError]]:
     """The policy of a namespace with these labels, and the errors in them.
 
@@ -85,24 +81,14 @@ def policy_of(labels: Mapping[str, str], defaults: Policy | None = None) -> tupl
             wanted = wanted._replace(level=_level(mode, level, errors))
         if version is not None:
             wanted = wanted._replace(minor=_minor(mode, version, errors))
-        policy = _with(policy, mode, wanted)
+        policy = replace(policy, **{mode: wanted})
     return policy, errors
 
 
-def _with(policy: Policy, mode: str, wanted: LevelVersion) -> Policy:
-    match mode:
-        case "enforce":
-            return replace(policy, enforce=wanted)
-        case "audit":
-            return replace(policy, audit=wanted)
-        case _:
-            return replace(policy, warn=wanted)
-
-
 def _level(mode: str, text: str, errors: list[FieldError]) -> Level:
-    level = parse_level(text)
-    if level is not None:
-        return level
+    for level in LEVELS:
+        if level == text:
+            return level
     errors.append(invalid_value(f"metadata.labels[{PREFIX}{mode}]", text, f"must be one of {', '.join(LEVELS)}"))
     return "restricted" if mode == "enforce" else "privileged"
 
@@ -155,6 +141,12 @@ def forbidden_reason(violations: Iterable[Violation]) -> str:
 def security(container: Object, *path: str) -> Any:
     """A value in a container's security context; None if a part is missing."""
     return at(container, "securityContext", *path)
+
+
+def offenders(spec: Object, values: Callable[[Object], Iterable[str]]) -> tuple[list[str], set[str]]:
+    """The containers that have forbidden values, by name, and all of these values."""
+    found = [(container["name"], set(values(container))) for container in containers_of(spec)]
+    return [name for name, some in found if some], set().union(*(some for _, some in found))
 
 
 def quoted(names: Iterable[str]) -> str:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from simkit.logic.podsecurity.baseline import PROFILES
-from simkit.logic.podsecurity.policy import Check, Violation, plural, quoted, security, setters, who
+from simkit.logic.podsecurity.baseline import seccomp as seccomp_of_baseline
+from simkit.logic.podsecurity.policy import Check, Violation, offenders, plural, quoted, security, setters, who
 from simkit.meta.objects import Object, at
 from simkit.meta.podspec import containers_of
 
@@ -37,16 +37,9 @@ def privilege_escalation(metadata: Object, spec: Object) -> Violation | None:
 
 def capabilities(metadata: Object, spec: Object) -> Violation | None:
     """The check that all capabilities are dropped; only NET_BIND_SERVICE may be added."""
-    keeping: list[str] = []
-    adding: list[str] = []
-    added: set[str] = set()
-    for container in containers_of(spec):
-        if "ALL" not in (security(container, "capabilities", "drop") or ()):
-            keeping.append(container["name"])
-        extra = set(security(container, "capabilities", "add") or ()) - {"NET_BIND_SERVICE"}
-        if extra:
-            adding.append(container["name"])
-            added |= extra
+    containers = containers_of(spec)
+    keeping = [one["name"] for one in containers if "ALL" not in (security(one, "capabilities", "drop") or ())]
+    adding, added = offenders(spec, lambda one: set(security(one, "capabilities", "add") or ()) - {"NET_BIND_SERVICE"})
     told = [f'{who(keeping)} must set securityContext.capabilities.drop=["ALL"]'] if keeping else []
     if adding:
         told.append(f"{who(adding)} must not include {quoted(sorted(added))} in securityContext.capabilities.add")
@@ -99,23 +92,11 @@ def non_root_user(metadata: Object, spec: Object) -> Violation | None:
 
 def seccomp(metadata: Object, spec: Object) -> Violation | None:
     """The check that a seccomp profile is set by the pod or by every container."""
-    chosen = at(spec, "securityContext", "seccompProfile")
-    pod = chosen is not None and chosen.get("type") not in PROFILES
-    values = {chosen.get("type", "")} if pod else set()
-    bad: list[str] = []
-    silent: list[str] = []
-    for container in containers_of(spec):
-        profile = security(container, "seccompProfile")
-        if profile is None:
-            silent += [container["name"]] if chosen is None or pod else []
-        elif profile.get("type") not in PROFILES:
-            bad.append(container["name"])
-            values.add(profile.get("type", ""))
-    by = setters(pod, bad)
-    if by:
-        detail = f"{by} must not set securityContext.seccompProfile.type to {quoted(sorted(values))}"
-        return Violation("seccompProfile", detail)
-    if not silent:
+    forbidden = seccomp_of_baseline(metadata, spec)
+    if forbidden is not None:
+        return forbidden
+    silent = [each["name"] for each in containers_of(spec) if security(each, "seccompProfile") is None]
+    if not silent or at(spec, "securityContext", "seccompProfile") is not None:
         return None
     wanted = '"RuntimeDefault" or "Localhost"'
     return Violation("seccompProfile", f"pod or {who(silent)} must set securityContext.seccompProfile.type to {wanted}")

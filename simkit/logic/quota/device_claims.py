@@ -22,14 +22,6 @@ _MOST: Final = 32
 """The devices that a request for all counts for, which is as many as a claim may have."""
 
 
-def _no_pod(claim: Object) -> Object | None:
-    return None
-
-
-def _no_claims(pod: Object) -> Iterable[Object]:
-    return ()
-
-
 class BackedResources(NamedTuple):
     """The extended resources that classes of devices back, and the pods for which the scheduler makes claims for them.
 
@@ -47,8 +39,8 @@ class BackedResources(NamedTuple):
 
     classes: Mapping[str, str] = {}
     named: Mapping[str, str] = {}
-    pod_of: Callable[[Object], Object | None] = _no_pod
-    claims_of: Callable[[Object], Iterable[Object]] = _no_claims
+    pod_of: Callable[[Object], Object | None] = lambda _: None
+    claims_of: Callable[[Object], Iterable[Object]] = lambda _: ()
 
 
 NOTHING_BACKED: Final = BackedResources()

@@ -272,7 +272,7 @@ class AccessIndex:
             found += self._bound.members((GROUP, group), namespace)
         if len(found) > 1:
             found = list(dict.fromkeys(found))  # a binding may name the user and her groups
-            found.sort(key=_name)
+            found.sort(key=lambda binding: binding.key.name)
         return found
 
     def _bound_by_entries(self, user: str, entries: AccessEntryBindings, namespace: str) -> list[Binding]:
@@ -312,7 +312,7 @@ class AccessIndex:
             self._put_binding(binding)
 
     def _grants_of(self, principal: Principal) -> Iterator[Grant]:
-        for binding in sorted(self._bound.everywhere(principal), key=_place):
+        for binding in sorted(self._bound.everywhere(principal), key=lambda one: (one.namespace, one.key.name)):
             for subject in binding.subjects:
                 if subject.principal == principal:
                     yield self._grant(binding, subject)
@@ -367,19 +367,6 @@ class AccessIndex:
     def _unbind(self, binding: Binding, principals: Iterable[Principal]) -> None:
         for principal in principals:
             self._bound.remove(principal, binding.namespace, binding.key)
-
-
-def is_access_resource(resource: GroupResource) -> bool:
-    """True if a resource is one of RBAC."""
-    return resource in RESOURCES
-
-
-def _name(binding: Binding) -> str:
-    return binding.key.name
-
-
-def _place(binding: Binding) -> tuple[str, str]:
-    return binding.key.namespace, binding.key.name
 
 
 def _principals(binding: Binding) -> set[Principal]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from simkit.logic.workloads.status_conditions import find
+from simkit.logic.workloads.status_conditions import find, is_true
 from simkit.meta.clock import moment
 from simkit.meta.domain import label
 from simkit.meta.integers import parse_int
@@ -30,16 +30,13 @@ def is_active(pod: Object) -> bool:
 
 def is_ready(pod: Object) -> bool:
     """True if the pod's condition Ready is true."""
-    found = find(at(pod, "status", "conditions"), "Ready")
-    return found is not None and found.get("status") == "True"
+    return is_true(at(pod, "status", "conditions"), "Ready")
 
 
 def ready_since(pod: Object) -> float | None:
     """The time since which a pod has been ready; None if it is not ready or has no time."""
-    found = find(at(pod, "status", "conditions"), "Ready")
-    if found is None or found.get("status") != "True" or not found.get("lastTransitionTime"):
-        return None
-    return moment(found["lastTransitionTime"])
+    since = (find(at(pod, "status", "conditions"), "Ready") or {}).get("lastTransitionTime")
+    return moment(since) if since and is_ready(pod) else None
 
 
 def available_from(pod: Object, seconds: int) -> float | None:
@@ -69,7 +66,7 @@ def removal_rank(pod: Object, neighbours: int = 0) -> tuple[Any, ...]:
 
     ``neighbours``: how many pods of the same workload are on the pod's node.
     """
-    cost = annotations_of(pod).get(_COST, "0")
+    cost, created = annotations_of(pod).get(_COST, "0"), metadata(pod).get("creationTimestamp")
     restarts = max((each.get("restartCount") or 0 for each in at(pod, "status", "containerStatuses") or ()), default=0)
     return (
         bool(at(pod, "spec", "nodeName")),
@@ -79,13 +76,9 @@ def removal_rank(pod: Object, neighbours: int = 0) -> tuple[Any, ...]:
         -neighbours,
         -(ready_since(pod) or 0.0),
         -restarts,
-        _newest_first(metadata(pod).get("creationTimestamp") or ""),
+        -moment(created) if created else 0.0,
         metadata(pod).get("name", ""),
     )
-
-
-def _newest_first(timestamp: str) -> float:
-    return -moment(timestamp) if timestamp else 0.0
 
 
 def owner_reference(api_version: str, kind: str, owner: Object) -> dict[str, Any]:

@@ -51,11 +51,6 @@ def guarding(budgets: Iterable[Object], pod: Object) -> list[Object]:
     return found
 
 
-def pod_ready(pod: Object) -> bool:
-    """True if the pod's condition Ready is true."""
-    return is_true(at(pod, "status", "conditions"), "Ready")
-
-
 def with_allowed(conditions: Sequence[Condition] | None, allowed: int, generation: int, now: str) -> list[Condition]:
     """The conditions of a budget with this number of allowed disruptions."""
     enough = allowed > 0

@@ -18,7 +18,8 @@ from simkit.engine.pipeline.verbs.request_object import create_attributes, new_o
 from simkit.engine.pipeline.verbs.server_writes import update_status_as_server
 from simkit.engine.registry.write import DeleteOptions, Deletion, Write, failed_precondition, precondition_failed
 from simkit.kinds.strategy import strategy_of
-from simkit.logic.workloads.status_conditions import guarding, pod_ready, with_allowed, with_condition
+from simkit.logic.workloads.pods import is_ready
+from simkit.logic.workloads.status_conditions import guarding, with_allowed, with_condition
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import API_SERVER
@@ -192,7 +193,7 @@ def _remove_guarded(eviction: _Eviction, pod: Entry) -> None:
 
 def _does_not_count(pod: Object, budget: Object) -> bool:
     """True if a pod is not ready and so may go without costing the budget anything."""
-    if pod_ready(pod):
+    if is_ready(pod):
         return False
     if at(budget, "spec", "unhealthyPodEvictionPolicy") == "AlwaysAllow":
         return True
