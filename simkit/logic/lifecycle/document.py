@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from simkit.logic.lifecycle.calendar import CADENCE, Calendar, Release, Track, track_of
 
@@ -23,14 +23,15 @@ def _release(value: Any) -> Any:
     return str(value) if isinstance(value, int | float) else value
 
 
+ReleaseName = Annotated[str, BeforeValidator(_release)]
+
+
 class _Dated(_Part):
     """An element that is introduced, and may be deprecated and removed; all in names of releases."""
 
-    introduced: str = ""
-    deprecated: str = ""
-    removed: str = ""
-
-    _texts = field_validator("introduced", "deprecated", "removed", mode="before")(_release)
+    introduced: ReleaseName = ""
+    deprecated: ReleaseName = ""
+    removed: ReleaseName = ""
 
 
 class Version(_Dated):
@@ -48,6 +49,11 @@ class Version(_Dated):
     def track(self) -> Track:
         return track_of(self.name)
 
+    def is_served(self, place: int, calendar: Calendar) -> bool:
+        """True if a release, by its position, serves it."""
+        start = calendar.position(self.introduced) if self.introduced else 0
+        return start <= place and (not self.removed or place < calendar.position(self.removed))
+
 
 class Group(_Part):
     """A group with its versions, and the preferred and the stored version from each release on."""
@@ -61,11 +67,9 @@ class Group(_Part):
 class Change(_Part):
     """A change within a version from a release on, in words; ``narrows`` if valid objects become invalid."""
 
-    release: str
+    release: ReleaseName
     what: str
     narrows: bool = True
-
-    _text = field_validator("release", mode="before")(_release)
 
 
 class Element(_Dated):
@@ -129,12 +133,10 @@ class Behavior(_Dated):
 class Stage(_Part):
     """A stage of a feature gate from a release on."""
 
-    release: str
+    release: ReleaseName
     stage: Literal["alpha", "beta", "ga", "deprecated"]
     default: bool
     locked: bool = False
-
-    _text = field_validator("release", mode="before")(_release)
 
 
 class Gate(_Part):
@@ -142,12 +144,10 @@ class Gate(_Part):
 
     name: str
     stages: tuple[Stage, ...]
-    removed: str = ""
+    removed: ReleaseName = ""
     warns: bool = True
     release_note: bool = True
     help: bool = True
-
-    _text = field_validator("removed", mode="before")(_release)
 
 
 class Metric(_Dated):
@@ -155,19 +155,15 @@ class Metric(_Dated):
 
     name: str
     stability: Stability = "alpha"
-    hidden: str = ""
+    hidden: ReleaseName = ""
     help: str = ""
     warns: bool = True
     """True if its registration logs a warning once it is deprecated."""
 
-    _text = field_validator("hidden", mode="before")(_release)
-
 
 class DatedRelease(_Part):
-    name: str
+    name: ReleaseName
     date: date
-
-    _text = field_validator("name", mode="before")(_release)
 
 
 class History(_Part):

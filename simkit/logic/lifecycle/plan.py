@@ -8,7 +8,6 @@ from typing import NamedTuple
 from simkit.logic.lifecycle.calendar import Calendar, Release, Track, age_order, track_of
 from simkit.logic.lifecycle.document import Group, History, Version
 from simkit.logic.lifecycle.findings import BETA
-from simkit.logic.lifecycle.rules_versions import serves
 from simkit.meta.errors import SimkitError
 
 
@@ -98,12 +97,8 @@ def _steps(group: Group, target: str, first: int, calendar: Calendar) -> Iterato
     if current != target:
         yield Step(calendar.at(moves), "prefer and store", target, "4b")
     for version in group.versions:
-        if version.name != target and not version.removed and _older(version, target):
+        if version.name != target and not version.removed and age_order(version.name) < age_order(target):
             yield from _retire(version, target, ready, moves, calendar)
-
-
-def _older(version: Version, target: str) -> bool:
-    return age_order(version.name) < age_order(target)
 
 
 def _current(group: Group, calendar: Calendar) -> str:
@@ -142,9 +137,3 @@ def _kept(group: Group, target: str, steps: tuple[Step, ...]) -> Group:
         elif step.action == "prefer and store":
             preferred[release] = storage[release] = name
     return group.model_copy(update={"versions": tuple(versions.values()), "preferred": preferred, "storage": storage})
-
-
-def served_at(group: Group, release: str, calendar: Calendar) -> list[str]:
-    """The versions that a release serves, the oldest first."""
-    place = calendar.position(release)
-    return sorted((each.name for each in group.versions if serves(each, place, calendar)), key=age_order)

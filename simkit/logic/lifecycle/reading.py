@@ -15,7 +15,6 @@ from simkit.language.yaml.decode import decode
 from simkit.language.yaml.small_files import text_of_file
 from simkit.logic.lifecycle.calendar import Calendar
 from simkit.logic.lifecycle.document import Group, History
-from simkit.logic.lifecycle.rules_versions import serves
 from simkit.meta.errors import SimkitError
 from simkit.schema.versions import is_version
 
@@ -93,7 +92,7 @@ def _not_served_at_first(group: Group, place: Location, calendar: Calendar) -> I
     known = [release for release in group.preferred if not list(_known(calendar, place, release))]
     first = min(known, key=calendar.position, default=None)
     named = [each for each in group.versions if first is not None and each.name == group.preferred[first]]
-    if first is not None and named and not any(serves(each, calendar.position(first), calendar) for each in named):
+    if first is not None and named and not any(each.is_served(calendar.position(first), calendar) for each in named):
         yield (*place, first), f"{first} does not serve {group.preferred[first]}"
 
 

@@ -21,12 +21,6 @@ def _name(group: Group, version: Version) -> str:
     return f"{text} {', '.join(version.kinds)}" if version.kinds else text
 
 
-def serves(version: Version, place: int, calendar: Calendar) -> bool:
-    """True if a release, by its position, serves a version."""
-    start = calendar.position(version.introduced) if version.introduced else 0
-    return start <= place and (not version.removed or place < calendar.position(version.removed))
-
-
 def replacements_are_as_stable(history: History, calendar: Calendar, edition: Edition) -> Iterator[Finding]:
     """Rule 3: a version is deprecated in favour of one at least as stable, which is served by then."""
     for group, version in _each(history):
@@ -38,7 +32,7 @@ def replacements_are_as_stable(history: History, calendar: Calendar, edition: Ed
             yield Finding("3", _name(group, version), text)
         found = _versions(history, home or group.name, wanted, version)
         place = calendar.position(version.deprecated)
-        if found and not any(serves(each, place, calendar) for each in found):
+        if found and not any(each.is_served(place, calendar) for each in found):
             yield _not_there(history, group, version, found, calendar)
 
 
@@ -49,7 +43,7 @@ def _not_there(history: History, group: Group, version: Version, found: list[Ver
         f"{home.name}/{each.name}"
         for home, each in _each(history)
         if each is not version and set(each.kinds) & set(version.kinds) and each.track >= version.track
-        if serves(each, place, calendar) and not (each.deprecated and calendar.position(each.deprecated) <= place)
+        if each.is_served(place, calendar) and not (each.deprecated and calendar.position(each.deprecated) <= place)
     ]
     ready = min((each.introduced for each in found if each.introduced), key=calendar.position, default="")
     text = f"deprecated in {version.deprecated}, when {version.replacement} was not served"
@@ -152,7 +146,7 @@ def _moves(group: Group, what: str, moves: Mapping[str, str], calendar: Calendar
             f"{calendar.at(each).name} does not serve {name}"
             for each in (place - 1, place)
             for name in (old, new)
-            if not any(serves(version, each, calendar) for version in group.versions if version.name == name)
+            if not any(version.is_served(each, calendar) for version in group.versions if version.name == name)
         ]
         if missing:
             name = f"{what} version of {group.name or 'the core group'}"
@@ -169,7 +163,7 @@ def _overlap(group: Group, old: str, new: str, calendar: Calendar) -> Release | 
     """The first release whose predecessor serves both versions, as it does itself; None where there is none."""
     for place in range(1, len(calendar.releases)):
         both = all(
-            any(serves(version, each, calendar) for version in group.versions if version.name == name)
+            any(version.is_served(each, calendar) for version in group.versions if version.name == name)
             for each in (place - 1, place)
             for name in (old, new)
         )

@@ -41,6 +41,10 @@ class Document:
     whole: bool = True
     """False where values are left to a template, so that a server cannot be asked about the object."""
 
+    def with_result(self, **changes: Any) -> Document:
+        """The document with another result in some fields."""
+        return replace(self, migrated=replace(self.migrated, **changes))
+
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
@@ -87,7 +91,8 @@ def rewrite(text: str, release: str, *, output_version: str = "", file: str = ""
             made, found = chunk, list(_template(chunk, line, release, file))
             if not found and not _ACTION.search(chunk):
                 problems.append(f"line {line - 1 + wrong.line}: {wrong.what}")
-            made = _template_text(chunk, found)
+            if len(found) == 1 and found[0].migrated.changed:
+                made = _in_version(chunk, found[0].migrated.to)
         parts.append(made)
         documents += found
     return Rewritten("".join(parts), tuple(documents), tuple(problems))
@@ -144,15 +149,10 @@ def _document(chunk: str, line: int, release: str, output_version: str) -> tuple
         return _with_version(chunk, value, wanted) or laid_out(chunk, wanted), documents
     except BrokenText as wrong:
         told = f"the text has to be changed by hand: {wrong.what}"
-        return chunk, [_undone(each, told) for each in documents]
-
-
-def _undone(document: Document, told: str) -> Document:
-    migrated = document.migrated
-    if not migrated.changed:
-        return document
-    kept = MigratedObject(migrated.object, migrated.to, False, (*migrated.person, told), migrated.notes)
-    return replace(document, migrated=kept)
+        return chunk, [
+            each.with_result(changed=False, person=(*each.migrated.person, told)) if each.migrated.changed else each
+            for each in documents
+        ]
 
 
 def _mended(value: Any, line: int, release: str, output_version: str) -> tuple[Any, list[Document]]:
@@ -170,23 +170,21 @@ def _mended(value: Any, line: int, release: str, output_version: str) -> tuple[A
     if not migrated.is_concerned:
         return value, []
     kind, version = str(value.get("kind") or ""), str(value.get("apiVersion") or "")
-    document = Document(line, kind, _name(value), version, migrated)
-    return (migrated.object if migrated.changed else value), [document]
-
-
-def _name(obj: Object) -> str:
-    return str(name_of(obj)) if isinstance(obj.get("metadata"), Mapping) else ""
+    name = str(name_of(value)) if isinstance(value.get("metadata"), Mapping) else ""
+    return (migrated.object if migrated.changed else value), [Document(line, kind, name, version, migrated)]
 
 
 def _with_version(chunk: str, value: Object, wanted: Object) -> str:
     """The text with another version and nothing else changed; empty where more is to change."""
     if {**wanted, "apiVersion": value["apiVersion"]} != value:
         return ""
-    found = list(_VERSION.finditer(chunk))
-    if len(found) != 1 or found[0].group(3) != value["apiVersion"]:
-        return ""
-    match = found[0]
-    return chunk[: match.start(3)] + str(wanted["apiVersion"]) + chunk[match.end(3) :]
+    found = [match[3] for match in _VERSION.finditer(chunk)]
+    return _in_version(chunk, str(wanted["apiVersion"])) if found == [value["apiVersion"]] else ""
+
+
+def _in_version(chunk: str, version: str) -> str:
+    """The text with this as its first version."""
+    return _VERSION.sub(lambda match: f"{match[1]}{match[2]}{version}{match[4]}", chunk, count=1)
 
 
 def laid_out(chunk: str, wanted: Object) -> str:
@@ -255,13 +253,6 @@ def _of_head(head: Template, release: str) -> MigratedObject:
         return MigratedObject(expected, bare.to, changed=True)
     told = f"fields change from {head.api_version} to {bare.to}: render the template, or rewrite it by hand"
     return MigratedObject({}, bare.to, person=(told,))
-
-
-def _template_text(chunk: str, documents: list[Document]) -> str:
-    if len(documents) != 1 or not documents[0].migrated.changed:
-        return chunk
-    match = _VERSION.search(chunk)
-    return chunk[: match.start(3)] + documents[0].migrated.to + chunk[match.end(3) :] if match else chunk
 
 
 _COMMENT: Final = re.compile(r"(?:^|\s)(#(?:\s.*|))$")

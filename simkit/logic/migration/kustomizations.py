@@ -210,15 +210,14 @@ class _Change:
 def strategic_patch(text: str, patches: Patches) -> Rewritten:
     """The text of strategic merge patches in new versions; those whose fields may have moved are left to a person."""
     made = rewrite(text, patches.release)
-    return replace(made, documents=tuple(map(_told, made.documents)))
-
-
-def _told(document: Document) -> Document:
-    migrated = document.migrated
-    if not migrated.changed or migrated.person or not reshapes(document.kind, document.before, migrated.to):
-        return document
-    why = f"a patch of {document.kind}, now in {migrated.to}: its fields may have moved: see that it says what it said"
-    return replace(document, migrated=replace(migrated, person=(why,)))
+    documents = []
+    for each in made.documents:
+        to = each.migrated.to
+        if each.migrated.changed and not each.migrated.person and reshapes(each.kind, each.before, to):
+            why = f"a patch of {each.kind}, now in {to}: its fields may have moved: see that it says what it said"
+            each = each.with_result(person=(why,))
+        documents.append(each)
+    return replace(made, documents=tuple(documents))
 
 
 def json_patch_file(text: str, targets: Iterable[Mapping[str, Any]], patches: Patches) -> Rewritten:
@@ -246,9 +245,12 @@ def held_back(
         if place in trees and (place.name in FILES or place in patches)
         if any(document.migrated.person for document in each.documents)
     }
-    return {
-        place: _as_it_was(each, texts[place]) if trees.get(place) in refused else each for place, each in made.items()
-    }
+    found = dict(made)
+    for place, each in made.items():
+        if trees.get(place) in refused:
+            kept = (one.with_result(changed=False, person=one.migrated.person or (_HELD,)) for one in each.documents)
+            found[place] = replace(each, text=texts[place], documents=tuple(kept))
+    return found
 
 
 def _trees(texts: Mapping[Path, str]) -> dict[Path, Path]:
@@ -272,15 +274,6 @@ def _named(place: Path, texts: Mapping[Path, str]) -> Iterator[Path]:
     for name in named_paths(texts[place]):
         other = (place.parent / name).resolve()
         yield from (each for each in (other, *(other / name for name in FILES)) if each in texts)
-
-
-def _as_it_was(each: Rewritten, text: str) -> Rewritten:
-    return replace(each, text=text, documents=tuple(map(_held, each.documents)))
-
-
-def _held(document: Document) -> Document:
-    migrated = document.migrated
-    return replace(document, migrated=replace(migrated, changed=False, person=migrated.person or (_HELD,)))
 
 
 _SIGNS: Final = re.compile(r"[\\|\[\](){}+?*]")
