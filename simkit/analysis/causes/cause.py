@@ -275,7 +275,7 @@ class MeasuredEffects:
             return advised, 0
         options = [advised] if advised else []
         if key in self._best:
-            chosen = now.remedy(self._best[key][1])
+            chosen = now.candidates.remedy(self._best[key][1])
             options += [chosen] if chosen.changes != advised.changes else []
         measured = [(now.closed_by(one), one) for one in options]
         most = max(closes for closes, _ in measured)

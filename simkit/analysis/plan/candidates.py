@@ -42,9 +42,7 @@ class Candidates:
 
     def cost(self, one: Candidate) -> float:
         """The access that a change takes, as ``PossibleRemovals.cost``; the pods that a level would refuse."""
-        if isinstance(one, EnforceLevel):
-            return 1.0 + len(one.refused(self.snapshot))
-        return self.ways.cost(one)
+        return one.cost(self.snapshot) if isinstance(one, EnforceLevel) else self.ways.cost(one)
 
     def harm(self, one: Candidate) -> int:
         """The harm to what is used: ``NONE``, ``PERHAPS`` or ``SURELY``."""

@@ -138,7 +138,7 @@ def _step(number: int, now: Round, one: Candidate, then: Round) -> PlanStep:
     open_still = {(path.start, path.goal.name) for path in then.paths}
     closed = tuple(path for path in now.paths if (path.start, path.goal.name) not in open_still)
     return PlanStep(
-        *(number, one, now.remedy(one), len(now.paths) - len(then.paths), closed, len(then.paths)),
+        *(number, one, now.candidates.remedy(one), len(now.paths) - len(then.paths), closed, len(then.paths)),
         *(len(then.subjects), then.findings, now.candidates.breaks(one)),
         HARMS[now.candidates.harm(one)],
         now.candidates.cost(one),
@@ -148,7 +148,7 @@ def _step(number: int, now: Round, one: Candidate, then: Round) -> PlanStep:
 def _needed(first: Round, audit_log: AuditLog | None) -> set[Candidate]:
     """The cheapest changes that close all paths to all goals."""
     asked = first.question
-    cutter = Cutter(first.snapshot, asked.goals, audit_log, asked.keep, asked.members, first.candidates)
+    cutter = Cutter(first.snapshot, asked.goals, audit_log, asked.keep, asked.members, first.candidates.of)
     return set(cutter.run(asked.sources, direct=False).changes)
 
 

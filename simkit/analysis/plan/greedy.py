@@ -154,10 +154,6 @@ class Round:
             forget_graph(let_go.then.snapshot)
         return made
 
-    def remedy(self, one: Candidate) -> Remedy:
-        """The change as it is made here."""
-        return self.candidates.remedy(one)
-
 
 def first_round(snapshot: Snapshot, question: Question) -> Round:
     """The cluster before the first step: one for all greedy plans and causes that ask for everybody's paths to goals,
@@ -253,7 +249,7 @@ def _lazily(now: Round, ordered: Iterable[RatedChange]) -> tuple[Candidate, Roun
                 better = one._replace(closes=closes)
                 heappush(waiting, (better.order, MODELLED, better))
             continue
-        closes, tried = now.closed_by(now.remedy(one.change)), tried + 1
+        closes, tried = now.closed_by(now.candidates.remedy(one.change)), tried + 1
         if closes > (best[0] if best is not None else 0):
             best = (closes, one.change)
     return None if best is None else (best[1], now.after(best[1]))

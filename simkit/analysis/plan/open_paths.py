@@ -7,14 +7,12 @@ a change bars concerns only the places below it in the forest, so that most ques
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
-from typing import Final, NamedTuple, TypeVar
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from simkit.analysis.escalation.cut.cutter import Candidate
 from simkit.analysis.escalation.cut.policies import OPEN_NAMESPACE, EnforceLevel
 from simkit.analysis.escalation.cut.removal import GoalHolders, Needed, PossibleRemovals, Removal
-from simkit.analysis.escalation.find.facts import ClusterFacts
 from simkit.analysis.escalation.find.goal import Goal
 from simkit.analysis.escalation.find.graph import EscalationGraph
 from simkit.analysis.escalation.find.held_permissions import GrantSource
@@ -23,8 +21,6 @@ from simkit.analysis.escalation.find.path import Path
 from simkit.analysis.escalation.find.states import AttackState
 
 NO_STEP: Final = -1
-Place = TypeVar("Place")
-Found = TypeVar("Found")
 
 
 class OpenStep(NamedTuple):
@@ -137,35 +133,6 @@ class Reach:
         )
 
 
-def gathered(
-    start: Place,
-    following: Callable[[Place], Place | None],
-    own: Callable[[Place], frozenset[Found]],
-    known: dict[Place, frozenset[Found]],
-) -> frozenset[Found]:
-    """All that lies on a way, from a place to its end.
-
-    Parameters
-    ----------
-    following
-        The next place of the way; None at its end.
-    own
-        What lies at a place, or on the step from there.
-    known
-        What was gathered before, by place: each is looked at once, however many ways lead through it.
-    """
-    way = []
-    at: Place | None = start
-    while at is not None and at not in known:
-        way.append(at)
-        at = following(at)
-    after = known[at] if at is not None else frozenset()
-    for place in reversed(way):
-        more = own(place)
-        after = known[place] = after if more <= after else after | more
-    return after
-
-
 Needs = tuple[Needed, ...]
 Granted = tuple[tuple[GrantSource, ...], ...]
 
@@ -173,8 +140,8 @@ Granted = tuple[tuple[GrantSource, ...], ...]
 class Stopping:
     """The changes that each stop a step of the graph."""
 
-    def __init__(self, removals: PossibleRemovals, facts: ClusterFacts) -> None:
-        self._removals, self._facts = removals, facts
+    def __init__(self, removals: PossibleRemovals) -> None:
+        self._removals = removals
         self._known: dict[tuple[str, int, Granted], tuple[tuple[Removal, ...], Needs]] = {}
 
     def of(self, edge: Edge) -> tuple[Candidate, ...]:
@@ -241,26 +208,17 @@ class Stopped:
         """The things that changes stop together."""
         found = set[int]().union(*(self._alone.get(one, ()) for one in chosen))
         if len(chosen) > 1:
-            found.update(
-                self._together(frozenset(chosen), {each for one in chosen for each in self._parts.get(one, ())})
-            )
+            together = frozenset(chosen)
+            for group in {each for one in chosen for each in self._parts.get(one, ())}:
+                needs, numbers = self._shared[group]
+                if self._removals.stops(needs, together):
+                    found.update(numbers)
         return found
 
     def next(self, number: int, chosen: frozenset[Candidate]) -> Iterable[Candidate]:
         """The changes that stop a thing, or a part of it that others have left open."""
         alone, needs = self._changes[number]
-        return alone or self._removals.of_needs(needs, _removals(chosen))
-
-    def _together(self, chosen: frozenset[Candidate], groups: Iterable[int]) -> Iterator[int]:
-        removals = _removals(chosen)
-        for group in groups:
-            needs, numbers = self._shared[group]
-            if self._removals.stops(needs, removals):
-                yield from numbers
-
-
-def _removals(chosen: Iterable[Candidate]) -> frozenset[Removal]:
-    return frozenset(one for one in chosen if not isinstance(one, EnforceLevel))
+        return alone or self._removals.of_needs(needs, chosen)
 
 
 class OpenPaths:
@@ -271,7 +229,7 @@ class OpenPaths:
     """
 
     def __init__(self, graph: EscalationGraph, removals: PossibleRemovals, goals: Sequence[Goal]) -> None:
-        self._stopping = Stopping(removals, graph.facts)
+        self._stopping = Stopping(removals)
         found = graph.everything
         self._places = {state: number for number, state in enumerate(found)}
         self._stopped = Stopped(removals)
@@ -343,9 +301,23 @@ class LeftOver:
         for ends, reach, starts in self._goals:
             known: dict[int, frozenset[Candidate]] = {}
             for place, number in starts.items():
-                for one in gathered(place, reach.next_place, partial(self._at, ends, reach), known):
+                for one in self._on_way(ends, reach, place, known):
                     counts[one] += number
         return counts
+
+    def _on_way(
+        self, ends: _Ends, reach: Reach, start: int, known: dict[int, frozenset[Candidate]]
+    ) -> frozenset[Candidate]:
+        """The changes on the way from a place; each place is looked at once, however many ways lead through it."""
+        way = []
+        at: int | None = start
+        while at is not None and at not in known:
+            way.append(at)
+            at = reach.next_place(at)
+        after = known[at] if at is not None else frozenset()
+        for place in reversed(way):
+            after = known[place] = after | self._at(ends, reach, place)
+        return after
 
     def _at(self, ends: _Ends, reach: Reach, place: int) -> frozenset[Candidate]:
         """The changes that stop the next step from a place, or take the goal from it at the end of a way."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from functools import partial
+from itertools import chain
+from typing import Final
 
 from simkit.analysis.audit_log.events import AuditLog
 from simkit.analysis.escalation.cut.hitting_set import Solved, cheapest_hitting_set
@@ -33,16 +35,6 @@ Start = tuple[int, AttackState]
 """The number of a goal, and a state in which a path to it starts."""
 
 
-class Levels(Protocol):
-    """The changes besides removals that may be chosen."""
-
-    def of(self, edge: Edge) -> tuple[EnforceLevel, ...]:
-        """Those by which a step is not possible any more."""
-
-    def cost(self, one: EnforceLevel) -> float:
-        """The cost of one, to be compared with that of removals."""
-
-
 @dataclass(frozen=True)
 class Chosen:
     """The changes that a search chose; ``exact`` if they are proven to be the cheapest for the paths that it saw."""
@@ -62,7 +54,7 @@ class Cutter:
         log: AuditLog | None,
         keep: frozenset[Subject],
         members: Members,
-        levels: Levels | None = None,
+        levels: Callable[[Edge], Collection[EnforceLevel]] = lambda _: (),
     ) -> None:
         self.snapshot, self.goals, self.members = snapshot, tuple(goals), members
         self.graph = graph_of(snapshot, members)
@@ -103,20 +95,15 @@ class Cutter:
 
     def changes(self, chosen: Iterable[Candidate]) -> tuple[Change, ...]:
         """The objects after changes."""
-        removals, levels = _parted(chosen)
+        ordered = sorted(chosen, key=str)
+        removals = [one for one in ordered if not isinstance(one, EnforceLevel)]
         made = changes_of(removals, self.snapshot, self.graph.facts.index, self._in_use)
-        return (*made, *(change for one in sorted(levels, key=str) for change in one.remedy(self.snapshot).changes))
+        levels = (one.remedy(self.snapshot).changes for one in ordered if isinstance(one, EnforceLevel))
+        return (*made, *chain.from_iterable(levels))
 
     def cost(self, one: Candidate) -> float:
         """The cost of a change."""
-        if isinstance(one, EnforceLevel):
-            assert self._levels is not None
-            return self._levels.cost(one)
-        return self.ways.cost(one)
-
-    def _of(self, edge: Edge) -> tuple[EnforceLevel, ...]:
-        """The levels that stop a step, where they may be chosen."""
-        return () if self._levels is None else self._levels.of(edge)
+        return one.cost(self.snapshot) if isinstance(one, EnforceLevel) else self.ways.cost(one)
 
     def _starts(self, subject: Subject | str | Iterable[Subject | str] | None, *, direct: bool) -> Iterator[Start]:
         if subject is not None:
@@ -137,12 +124,11 @@ class Cutter:
         by_goal: dict[int, list[AttackState]] = {}
         for number, state in starts:
             by_goal.setdefault(number, []).append(state)
-        removals, levels = _parted(chosen)
-        usable = self._usable(removals, levels) if chosen else None
+        usable = partial(self._usable, chosen) if chosen else None
         opened: dict[Start, Path] = {}
         for number, listed in by_goal.items():
             goal = self.goals[number]
-            holds = self._holding(number, removals) if chosen and goal.question else None
+            holds = partial(self._holds, number, chosen) if chosen and goal.question else None
             found = towards(graph, goal, sources=None if self._everybody else listed, usable=usable, holds=holds)
             paths = ((state, path_towards(found, state, goal)) for state in listed if state in found)
             opened.update(((number, state), path) for state, path in paths if direct or path.hops)
@@ -150,20 +136,14 @@ class Cutter:
             return {start: path for start, path in opened.items() if not self._hidden(path.start, path.edges)}
         return opened
 
-    def _usable(self, removals: frozenset[Removal], levels: frozenset[EnforceLevel]) -> Callable[[Edge], bool]:
-        """The predicate of the steps that are possible after changes."""
+    def _usable(self, chosen: frozenset[Candidate], edge: Edge) -> bool:
+        """True if a step is possible after changes."""
+        return chosen.isdisjoint(self._levels(edge)) and self.ways.usable(edge, chosen)
 
-        def usable(edge: Edge) -> bool:
-            if levels and not levels.isdisjoint(self._of(edge)):
-                return False
-            return self.ways.usable(edge, removals)
-
-        return usable
-
-    def _holding(self, number: int, removals: frozenset[Removal]) -> Callable[[AttackState], bool]:
-        """The predicate of the states that have a goal after removals."""
+    def _holds(self, number: int, chosen: frozenset[Candidate], state: AttackState) -> bool:
+        """True if a state has a goal after changes."""
         ends = self._ends[number]
-        return lambda state: ends.test(state) and not self.ways.stops(ends.requirements(state), removals)
+        return ends.test(state) and not self.ways.stops(ends.requirements(state), chosen)
 
     def _still_open(self, starts: Iterable[Start], chosen: frozenset[Candidate], *, direct: bool) -> dict[Start, Path]:
         """The paths in the changed snapshot, where more may be possible than the remaining steps say."""
@@ -174,10 +154,9 @@ class Cutter:
 
     def _learn(self, start: Start, path: Path, chosen: frozenset[Candidate]) -> None:
         """Record the changes that would close a path: for each requirement those of its first open source."""
-        removals, _ = _parted(chosen)
-        ways: set[Candidate] = {*self.ways.of_path(path, removals)}
-        ways.update(self.ways.of_needs(self._ends[start[0]].requirements(path.end), removals))
-        ways.update(one for edge in path.edges for one in self._of(edge))
+        ways: set[Candidate] = {*self.ways.of_path(path, chosen)}
+        ways.update(self.ways.of_needs(self._ends[start[0]].requirements(path.end), chosen))
+        ways.update(one for edge in path.edges for one in self._levels(edge))
         options = frozenset(one for one in ways if one not in self._in_use.barred)
         if options - chosen:
             self._sets.setdefault(options - chosen, {})[start] = path
@@ -196,16 +175,5 @@ class Cutter:
             }
             weights = {one: self.cost(one) for some in wanted for one in some}
             chosen, exact = cheapest_hitting_set(wanted, weights, self._solved)
-            if not self._in_use.bar(_parted(chosen)[0]):
+            if not self._in_use.bar(chosen):
                 return chosen, exact
-
-
-def _parted(chosen: Iterable[Candidate]) -> tuple[frozenset[Removal], frozenset[EnforceLevel]]:
-    """Removals, and the others."""
-    removals, levels = set[Removal](), set[EnforceLevel]()
-    for one in chosen:
-        if isinstance(one, EnforceLevel):
-            levels.add(one)
-        else:
-            removals.add(one)
-    return frozenset(removals), frozenset(levels)

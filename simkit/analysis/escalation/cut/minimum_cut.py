@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from simkit.analysis.audit_log.events import AuditLog
 from simkit.analysis.caveats import about_access
-from simkit.analysis.escalation.cut.cutter import Candidate, Chosen, Cutter
+from simkit.analysis.escalation.cut.cutter import Chosen, Cutter
 from simkit.analysis.escalation.cut.policies import EnforceLevel
 from simkit.analysis.escalation.cut.remedy import ObjectChanges
 from simkit.analysis.escalation.cut.removal import Removal
@@ -240,7 +240,8 @@ def _cut(cutter: Cutter, found: Chosen) -> Cut:
         for path, some in cutter.closed().items()
     }
     closing = Counter(one for some in ways.values() for one in some)
-    removals = tuple(sorted(_removals(found.changes), key=lambda one: (-closing[one], str(one))))
+    chosen = (one for one in found.changes if not isinstance(one, EnforceLevel))
+    removals = tuple(sorted(chosen, key=lambda one: (-closing[one], str(one))))
     return Cut(
         *(cutter.goals[0], removals, {one: cutter.cost(one) for one in removals}, tuple(ways)),
         *(tuple(cutter.left.values()), found.exact, cutter.snapshot, cutter.changes(removals)),
@@ -249,7 +250,3 @@ def _cut(cutter: Cutter, found: Chosen) -> Cut:
         members=cutter.members,
         closed_by=ways,
     )
-
-
-def _removals(some: Iterable[Candidate]) -> frozenset[Removal]:
-    return frozenset(one for one in some if not isinstance(one, EnforceLevel))

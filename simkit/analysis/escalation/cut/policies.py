@@ -52,6 +52,10 @@ class EnforceLevel:
 
         return tuple(name_of(pod) for pod in _running(snapshot, self.namespace) if is_refused(pod))
 
+    def cost(self, snapshot: Snapshot) -> float:
+        """The cost of the level, to be compared with that of removals: the pods that it would refuse."""
+        return 1.0 + len(self.refused(snapshot))
+
     def remedy(self, snapshot: Snapshot) -> Remedy:
         """The namespace with the label that enforces the level, and the workloads that this may break."""
         known: Object = stored(snapshot, self.key) or {

@@ -51,7 +51,7 @@ class ObjectChanges:
     def commands(self) -> list[str]:
         """The changes as kubectl commands, quoted for a shell: ``apply`` for new objects, else ``label``, ``patch`` and
         ``delete``."""
-        return kubectl_commands(self.changes, self.snapshot)
+        return [_command(change, stored(self.snapshot, change.key)) for change in self.changes]
 
     def way_back(self) -> list[str]:
         """The kubectl commands after which all is as it was, the last change first."""
@@ -59,7 +59,7 @@ class ObjectChanges:
 
     def yaml(self) -> str:
         """The changed objects as YAML, the deletions as comments with their commands."""
-        gone = [f"# {one}" for one in kubectl_commands((one for one in self.changes if one.obj is None), self.snapshot)]
+        gone = [f"# {_command(one, None)}" for one in self.changes if one.obj is None]
         made = [dict(obj) for obj in self.manifests()]
         return "\n".join(gone) + ("\n---\n" if gone else "") + yaml.safe_dump_all(made, sort_keys=False)
 
@@ -77,11 +77,6 @@ def after(snapshot: Snapshot, changes: Iterable[Change]) -> Snapshot:
     listed = list(changes)
     put = [change.obj for change in listed if change.obj is not None]
     return as_settled(snapshot, put, [change.key for change in listed if change.obj is None])
-
-
-def kubectl_commands(changes: Iterable[Change], snapshot: Snapshot) -> list[str]:
-    """The changes as commands: ``apply`` for new objects, ``label``, ``patch`` and ``delete`` for those that exist."""
-    return [_command(change, stored(snapshot, change.key)) for change in changes]
 
 
 def way_back(changes: Sequence[Change], snapshot: Snapshot) -> list[str]:

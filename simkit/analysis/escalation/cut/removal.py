@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from typing import Any, ClassVar
@@ -190,16 +190,15 @@ class UsedAccess:
         by_user = self.rules(unbind).values()
         return [rule for by_namespace in by_user for rules in by_namespace.values() for rule in rules]
 
-    def lost(self, chosen: Iterable[Removal]) -> Iterator[Use]:
+    def lost(self, chosen: Iterable[object]) -> Iterator[Use]:
         """The recorded uses that are not allowed any more after removals."""
         taken = set(chosen)
         for (grants, action), identities in self._grants.items():
             if all(self._stopping(grant, action, taken) for grant in grants):
                 yield from ((identity, action) for identity in identities)
 
-    def bar(self, chosen: Iterable[Removal]) -> bool:
+    def bar(self, taken: Set[object]) -> bool:
         """Bar a removal for each used permission that the given ones take away; True if one was barred."""
-        taken = set(chosen)
         before = len(self.barred)
         for grants, action in self._grants:
             stopping = [self._stopping(grant, action, taken) for grant in sorted(grants)]
@@ -207,7 +206,7 @@ class UsedAccess:
                 self.barred.update(one for one in stopping[:1] if one is not None)
         return len(self.barred) > before
 
-    def _stopping(self, grant: Granting, action: Action, taken: set[Removal]) -> Removal | None:
+    def _stopping(self, grant: Granting, action: Action, taken: Set[object]) -> Removal | None:
         """The removal that stops a grant from allowing an action."""
         unbind, role = grant
         if unbind in taken:
@@ -313,7 +312,7 @@ class PossibleRemovals:
             return tuple(dict.fromkeys(self._holders(removal.role)))
         return (removal.subject,)
 
-    def usable(self, edge: Edge, chosen: frozenset[Removal]) -> bool:
+    def usable(self, edge: Edge, chosen: Set[object]) -> bool:
         """True if a step is still possible after some removals."""
         return all(
             any(not self._stopped(source, requirement, chosen) for source in some)
@@ -326,23 +325,23 @@ class PossibleRemovals:
             needs = requirements_of(edge.primitive, edge.number, self._release)
             yield from ((requirement, some) for requirement, some in zip(needs, edge.granted_by) if some)
 
-    def _stopped(self, source: GrantSource, requirement: Requirement, chosen: frozenset[Removal]) -> bool:
+    def _stopped(self, source: GrantSource, requirement: Requirement, chosen: Set[object]) -> bool:
         return any(one in chosen for one in self.of(source, requirement))
 
-    def stops(self, needs: Iterable[Needed], chosen: frozenset[Removal]) -> bool:
+    def stops(self, needs: Iterable[Needed], chosen: Set[object]) -> bool:
         """True if removals stop all sources of a requirement."""
         return any(
             all(self._stopped(source, requirement, chosen) for source in some) for requirement, some in needs if some
         )
 
-    def of_needs(self, needs: Iterable[Needed], chosen: frozenset[Removal]) -> Iterator[Removal]:
+    def of_needs(self, needs: Iterable[Needed], chosen: Set[object]) -> Iterator[Removal]:
         """For each requirement the removals that stop its first open source."""
         for requirement, some in needs:
             if some:
                 source = next((one for one in some if not self._stopped(one, requirement, chosen)), some[0])
                 yield from self.of(source, requirement)
 
-    def of_path(self, path: Path, chosen: frozenset[Removal] = frozenset()) -> Iterator[Removal]:
+    def of_path(self, path: Path, chosen: Set[object] = frozenset()) -> Iterator[Removal]:
         """The removals that close a path: for each requirement those of its first open source."""
         for edge in path.edges:
             yield from self.of_needs(self.needs(edge), chosen)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from simkit.analysis.access.resolve import AUTHORIZATION_RESOURCES
 from simkit.analysis.catalogue import DEFINITIONS, POLICIES, catalogue_of
 from simkit.analysis.escalation.find.pod_constraints import PodConstraints
-from simkit.analysis.escalation.find.pod_specs import POD_SPECS, Escape, account_named, escapes_of
+from simkit.analysis.escalation.find.pod_specs import POD_SPECS, account_named
 from simkit.analysis.escalation.find.remembered_facts import RecordedFact, RememberedFacts, UnchangedReads
 from simkit.analysis.rbac.index import index_of
 from simkit.analysis.rbac.objects import NAMESPACES, PODS, SERVICE_ACCOUNTS
@@ -208,10 +208,6 @@ class ClusterFacts(RememberedFacts):
         access = self.snapshot.authorization.access
         where = (namespace_of(pod), account_named(pod))
         return tuple(role for *place, role in access.pod_roles if tuple(place) == where) if access else ()
-
-    def escapes(self, pod: Object) -> tuple[Escape, ...]:
-        """The escapes from the pod to its node."""
-        return escapes_of(pod)
 
     @RecordedFact
     def nodes(self) -> tuple[str, ...]:

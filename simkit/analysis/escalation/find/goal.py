@@ -73,11 +73,7 @@ ALL_SECRETS: Final = Goal(
 """The contents of the secrets of all namespaces."""
 
 
-def _has_node(graph: EscalationGraph) -> Test:
-    return lambda state: state.kind in (states.NODE, states.EVERYTHING)
-
-
-NODE: Final = Goal("a node", _has_node)
+NODE: Final = Goal("a node", lambda _: lambda state: state.kind in (states.NODE, states.EVERYTHING))
 """Control of a node's host."""
 
 

@@ -181,7 +181,8 @@ class EscalationGraph:
         judging = judging_holders()
         for edge in self.uses.of(holder):
             if edge.granted_by and edge.primitive not in judging:
-                if any(_enough(edge, closure) for closure in closures):
+                every = [some for some in edge.granted_by if some]
+                if any(all(any(one.subject in closure for one in some) for some in every) for closure in closures):
                     continue
                 sources = wide.get(edge.value("namespace"))
                 if (
@@ -273,13 +274,6 @@ class EscalationGraph:
         """
         found = self.everything if sources is None else self.reachable(sources)
         return networkx_graph(edge for edges in found.values() for edge in edges)
-
-
-def _enough(edge: Edge, closure: frozenset[Subject]) -> bool:
-    """True if grants to these groups meet all requirements."""
-    return all(
-        any(source.subject in closure for source in requirement) for requirement in edge.granted_by if requirement
-    )
 
 
 def edges_by_target(forward: Mapping[AttackState, Iterable[Edge]]) -> dict[AttackState, list[Edge]]:

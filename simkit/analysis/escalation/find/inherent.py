@@ -10,7 +10,7 @@ from simkit.analysis.escalation.find import states
 from simkit.analysis.escalation.find.facts import ClusterFacts
 from simkit.analysis.escalation.find.matching import Edge
 from simkit.analysis.escalation.find.outcomes import WITHOUT_MASTERS
-from simkit.analysis.escalation.find.pod_specs import account_named
+from simkit.analysis.escalation.find.pod_specs import account_named, escapes_of
 from simkit.analysis.escalation.find.states import ALL, CLUSTER_ADMIN, AttackState, rules_state, subject_state
 from simkit.analysis.escalation.table.primitive import primitives
 from simkit.analysis.rbac.subject import text_of
@@ -66,12 +66,8 @@ def _roles(facts: ClusterFacts, state: AttackState) -> Iterator[Edge]:
         yield from _everywhere(facts, state)
         return
     for role in facts.scan(ROLES, state.namespace):
-        target = rules_state(_key(role), state.namespace)
+        target = rules_state(Key(ROLES, namespace_of(role), name_of(role)), state.namespace)
         yield _choice(state, target, namespace=state.namespace, role=name_of(role))
-
-
-def _key(role: Object) -> Key:
-    return Key(ROLES, namespace_of(role), name_of(role))
 
 
 def _pods(facts: ClusterFacts, state: AttackState) -> Iterator[Edge]:
@@ -102,7 +98,7 @@ def _pod(facts: ClusterFacts, state: AttackState) -> Iterator[Edge]:
         target = subject_state(Subject(USER, principal))
         yield _step(state, target, "pod-cloud-role", **variables, account=account_named(pod))
     if "node" in variables:
-        for escape in facts.escapes(pod):
+        for escape in escapes_of(pod):
             target = AttackState(states.NODE, variables["node"])
             yield Edge(
                 state,

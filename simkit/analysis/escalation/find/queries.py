@@ -51,6 +51,8 @@ SHOWN: Final = 20
 """The ways that text shows; paths that go the same way are shown together."""
 WELL_KNOWN: Final = ("cluster-admin", "all secrets", "a node")
 Ways = Literal["best", "each"]
+_MASTERS: Final = AttackState(GROUP, MASTERS)
+"""Its members are listed only on request."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -271,7 +273,7 @@ def listed_sources(
     sources: Iterable[AttackState], found: Container[AttackState], *, every: bool
 ) -> Iterator[AttackState]:
     """The sources that get to a goal and are listed; ``every`` says that nobody chose them."""
-    return (state for state in sources if state in found and _counts(state, every))
+    return (state for state in sources if state in found and not (every and state == _MASTERS))
 
 
 def check_limit(by: By, max_hops: int | None) -> None:
@@ -341,11 +343,6 @@ def next_steps(
 def nowhere(graph: EscalationGraph) -> Callable[[AttackState], bool]:
     """The test of a goal that no state has, for paths that only end somewhere."""
     return frozenset[AttackState]().__contains__
-
-
-def _counts(state: AttackState, every: bool) -> bool:
-    """True if a subject is listed; members of system:masters are listed only on request."""
-    return not every or not (state.kind == GROUP and state.name == MASTERS)
 
 
 def places_of(graph: EscalationGraph, subject: Subject | str | Iterable[Subject | str]) -> tuple[AttackState, ...]:

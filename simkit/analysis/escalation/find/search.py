@@ -11,6 +11,7 @@ from simkit.analysis.escalation.find.goal import ALL_SECRETS, CLUSTER, NODE, Goa
 from simkit.analysis.escalation.find.graph import EscalationGraph, edges_by_target
 from simkit.analysis.escalation.find.matching import Distance, Edge, Reached
 from simkit.analysis.escalation.find.path import Path
+from simkit.analysis.escalation.find.pod_specs import escapes_of
 from simkit.analysis.escalation.find.states import POD, SUBJECTS, AttackState
 
 By = Literal["hops", "cost"]
@@ -175,4 +176,4 @@ def _goes_on(graph: EscalationGraph, state: AttackState) -> bool:
 def _plain(graph: EscalationGraph, state: AttackState) -> bool:
     """True if a member is no special case: not the default account, not a pod with an escape to its node."""
     pod = graph.facts.pod(state.namespace, state.name) if state.kind == POD else None
-    return state.name != "default" and (pod is None or not graph.facts.escapes(pod))
+    return state.name != "default" and (pod is None or not escapes_of(pod))

@@ -52,7 +52,37 @@ class AttackState(NamedTuple):
         return Subject(self.kind, self.name, self.namespace) if self.kind in SUBJECTS else None
 
     def __str__(self) -> str:
-        return state_text(self)
+        """The state as text.
+
+        Examples
+        --------
+        >>> str(AttackState(ACCOUNTS, namespace="ci"))
+        'any service account in ci'
+        >>> str(AttackState(SERVICE_ACCOUNT, "runner", "ci", impersonated=True))
+        'sa:ci/runner (impersonated)'
+        """
+        if self.subject is not None:
+            return text_of(self.subject) + (" (impersonated)" if self.impersonated else "")
+        where = "any namespace" if self.namespace == ALL else self.namespace
+        if self.kind == RULES:
+            return f"the rules of {display_name(role_of(self))}" + (f" in {where}" if where else " in the cluster")
+        if self.kind == SECRETS:
+            return f"secret {where}/{self.name}" if self.name else f"the secrets in {where}"
+        return {
+            EVERYTHING: "cluster-admin",
+            NAMESPACE: f"full access to {where}",
+            ROLES_OF: f"the rules of any role in {where}",
+            ACCOUNTS: f"any service account in {where}",
+            PODS: f"the running pods in {where}",
+            POD: f"pod {where}/{self.name}",
+            NODES: "any node",
+            NODE: f"node {self.name}",
+            NODE_IDENTITY: f"identity of {f'node {self.name}' if self.name else 'any node'}",
+            USERS: "any user",
+            GROUPS: "any group",
+            SET: self.name,
+            IMPACT: f"impact {self.name}" + (f" in {where}" if where else ""),
+        }.get(self.kind, self.kind)
 
 
 CLUSTER_ADMIN: Final = AttackState(EVERYTHING)
@@ -72,35 +102,3 @@ def role_of(state: AttackState) -> Key:
     """The role of a state of rules."""
     plural, namespace, name = state.name.split("/", 2)
     return Key(CLUSTER_ROLES if plural == CLUSTER_ROLES.resource else ROLES, namespace, name)
-
-
-def state_text(state: AttackState) -> str:
-    """The state as text.
-
-    Examples
-    --------
-    >>> str(AttackState(ACCOUNTS, namespace="ci")), str(AttackState(SERVICE_ACCOUNT, "runner", "ci", impersonated=True))
-    ('any service account in ci', 'sa:ci/runner (impersonated)')
-    """
-    if state.subject is not None:
-        return text_of(state.subject) + (" (impersonated)" if state.impersonated else "")
-    where = "any namespace" if state.namespace == ALL else state.namespace
-    if state.kind == RULES:
-        return f"the rules of {display_name(role_of(state))}" + (f" in {where}" if where else " in the cluster")
-    if state.kind == SECRETS:
-        return f"secret {where}/{state.name}" if state.name else f"the secrets in {where}"
-    return {
-        EVERYTHING: "cluster-admin",
-        NAMESPACE: f"full access to {where}",
-        ROLES_OF: f"the rules of any role in {where}",
-        ACCOUNTS: f"any service account in {where}",
-        PODS: f"the running pods in {where}",
-        POD: f"pod {where}/{state.name}",
-        NODES: "any node",
-        NODE: f"node {state.name}",
-        NODE_IDENTITY: f"identity of {f'node {state.name}' if state.name else 'any node'}",
-        USERS: "any user",
-        GROUPS: "any group",
-        SET: state.name,
-        IMPACT: f"impact {state.name}" + (f" in {where}" if where else ""),
-    }.get(state.kind, state.kind)

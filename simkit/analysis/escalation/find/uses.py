@@ -108,25 +108,27 @@ class PrimitiveUses:
 
     def _knows(self, permission: Permission) -> bool:
         """True if the cluster serves the resource of a permission."""
-        known = self._known_resources.get((permission.group, permission.resource))
-        if known is None:
-            known = self._facts.knows(permission.group, permission.resource)
-            self._known_resources[permission.group, permission.resource] = known
-        return known
+        resource = permission.group, permission.resource
+        if resource not in self._known_resources:
+            self._known_resources[resource] = self._facts.knows(*resource)
+        return self._known_resources[resource]
 
     def _served(self, identifier: str, number: int) -> bool:
         """True if the cluster serves a resource of each requirement."""
-        known = self._known_served.get((identifier, number))
-        if known is None:
-            known = self._known_served[identifier, number] = self._all_served(identifier, number)
-        return known
+        variant = identifier, number
+        if variant not in self._known_served:
+            self._known_served[variant] = all(
+                any(self._knows(option.permission) for option in requirement.any_of)
+                for requirement in requirements_of(*variant, self._release)
+            )
+        return self._known_served[variant]
 
     def _is_there(self, identifier: str, number: int) -> bool:
         """True if one of the objects that the table names exists, unless it can be created."""
-        known = self._known_there.get((identifier, number))
-        if known is None:
-            known = self._known_there[identifier, number] = self._all_there(identifier, number)
-        return known
+        variant = identifier, number
+        if variant not in self._known_there:
+            self._known_there[variant] = self._all_there(*variant)
+        return self._known_there[variant]
 
     def _all_there(self, identifier: str, number: int) -> bool:
         return all(
@@ -141,12 +143,6 @@ class PrimitiveUses:
             return True
         return any(
             self._facts.snapshot.get(resource, name, requirement.namespace) is not None for name in requirement.names
-        )
-
-    def _all_served(self, identifier: str, number: int) -> bool:
-        return all(
-            any(self._knows(option.permission) for option in requirement.any_of)
-            for requirement in requirements_of(identifier, number, self._release)
         )
 
     def found(self, holder: Holder, primitive: Primitive, number: int) -> Iterator[tuple[VariantMatch, dict[str, str]]]:
