@@ -13,7 +13,7 @@ from simkit.analysis.escalation.table.severity import LEVELS, Severity
 from simkit.analysis.findings.check import Check, Finding, Skipped
 from simkit.analysis.findings.holders import risky_permission_checks
 from simkit.analysis.findings.loose import LOOSE_CHECKS, STALE
-from simkit.analysis.findings.nature import PRODUCT, Nature, Natures
+from simkit.analysis.findings.nature import PRODUCT, Natures
 from simkit.analysis.findings.openshift import OPENSHIFT_CHECKS
 from simkit.analysis.findings.references import framework_named, references
 from simkit.analysis.findings.survey import Survey, survey_of
@@ -287,10 +287,12 @@ def audit(
         survey = survey_of(snapshot, members, include_defaults=include_defaults, managed=managed)
         chosen = _chosen(checks, own)
         findings, skipped = _found_by_all(survey) if chosen == CHECKS else _found(survey, chosen)
-        findings = _with_owners(findings, Natures(survey))
+        natures = Natures(survey)
+        findings = [_with_owner(one, natures) for one in findings]
         findings = list(_sparing_administrators(findings, snapshot))
     ordered = sorted(findings, key=lambda finding: finding.severity, reverse=True)
-    made = Audit(tuple(ordered), tuple(skipped), len(survey.defaults | survey.managed), _known(chosen, own))
+    known = tuple(dict.fromkeys((*CHECKS, *own, *chosen)))
+    made = Audit(tuple(ordered), tuple(skipped), len(survey.defaults | survey.managed), known)
     return made.filter(severity=severity, namespace=namespace, framework=framework)
 
 
@@ -331,18 +333,12 @@ def _failed(check: Check, error: BaseException) -> Finding:
 
 def _found_by_all(survey: Survey) -> tuple[list[Finding], list[Skipped]]:
     """What all checks of simkit find, worked out once: a plan counts what an audit has found."""
-    known: tuple[list[Finding], list[Skipped]] = survey.once("findings", lambda: _found(survey, CHECKS))
-    return known
+    return survey.once("findings", lambda: _found(survey, CHECKS))
 
 
 def count_findings(survey: Survey) -> int:
     """The number of findings of an audit with all checks of simkit."""
     return len(_found_by_all(survey)[0])
-
-
-def _with_owners(found: Iterable[Finding], natures: Natures) -> list[Finding]:
-    """The findings, of which none advises to delete what a product lives by without saying so."""
-    return [_with_owner(one, natures.of(one.binding)) if one.binding and one.command else one for one in found]
 
 
 def _sparing_administrators(found: Iterable[Finding], snapshot: Snapshot) -> Iterator[Finding]:
@@ -358,7 +354,11 @@ def _sparing_administrators(found: Iterable[Finding], snapshot: Snapshot) -> Ite
         yield finding
 
 
-def _with_owner(finding: Finding, nature: Nature) -> Finding:
+def _with_owner(finding: Finding, natures: Natures) -> Finding:
+    """The finding, which does not advise to delete what a product needs without saying so."""
+    if not (finding.binding and finding.command):
+        return finding
+    nature = natures.of(finding.binding)
     if nature.name == PRODUCT:
         told = f"{nature.product} needs this binding; deleting it breaks {nature.product}."
         return replace(finding, fix=f"{told} {finding.fix}", command="")
@@ -437,11 +437,6 @@ def _chosen(ids: Iterable[str] | None, own: tuple[Check, ...]) -> tuple[Check, .
     for name, check in chosen.items():
         FINDINGS.check_name(name, check.id)
     return tuple(chosen.values())
-
-
-def _known(chosen: tuple[Check, ...], own: tuple[Check, ...]) -> tuple[Check, ...]:
-    """The available checks: those of simkit, of the caller, and of packages as far as they were chosen."""
-    return tuple(dict.fromkeys((*CHECKS, *own, *chosen)))
 
 
 def _row(finding: Finding) -> tuple[Any, ...]:

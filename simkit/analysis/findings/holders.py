@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Final, NamedTuple
 
 from simkit.analysis.access.resolve import limits
 from simkit.analysis.escalation.find.graph import graph_of
 from simkit.analysis.escalation.find.held_permissions import EVERYWHERE
-from simkit.analysis.escalation.find.matching import Holder
 from simkit.analysis.escalation.find.states import subject_state
 from simkit.analysis.escalation.table.primitive import primitives
 from simkit.analysis.escalation.table.requirement import ANY_SUBRESOURCE, Alternative, Requirement
@@ -112,10 +111,7 @@ def holders(survey: Survey, permission: RiskyPermission, *, administrators: bool
     -----
     O(grants that meet one of the requirements). Computed once per audit, as several checks ask for it.
     """
-    known: dict[Scope, Holding] = survey.once(
-        (permission.id, administrators), lambda: _holders(survey, permission, administrators)
-    )
-    return known
+    return survey.once((permission.id, administrators), lambda: _holders(survey, permission, administrators))
 
 
 def _holders(survey: Survey, permission: RiskyPermission, administrators: bool) -> dict[Scope, Holding]:
@@ -126,7 +122,9 @@ def _holders(survey: Survey, permission: RiskyPermission, administrators: bool) 
             continue
         if not all(primitives().primitive(one).holds_in(survey.snapshot.release) for one in risk.primitives):
             continue
-        granted = [_granted_once(survey, one, administrators) for one in requirements]
+        granted = [
+            survey.once((one, administrators), partial(_granted, survey, one, administrators)) for one in requirements
+        ]
         for scope in dict.fromkeys(scope for some in granted for scope in some):
             grants = tuple(held for some in granted if (held := _of(survey, scope, some)))
             if len(grants) == len(requirements) and _is_usable(survey, scope, risk):
@@ -183,7 +181,7 @@ def _is_usable(survey: Survey, scope: Scope, risk: RiskyGrant) -> bool:
         return True
     subject, namespace = scope
     graph = graph_of(survey.snapshot, survey.members)
-    holder: Holder | None = survey.once(("holder", subject), lambda: graph.holder(subject_state(subject)))
+    holder = survey.once(("holder", subject), lambda: graph.holder(subject_state(subject)))
     if holder is None:
         return False
     found = graph.uses.usable(replace(holder, own=None), primitives().primitive(risk.primitives[0]), risk.variant)
@@ -205,14 +203,6 @@ def _is_elsewhere(place: Scope, holding: Holding, found: Mapping[Scope, Holding]
     subject, namespace = place
     everywhere = found.get((subject, "")) if namespace else None
     return everywhere is not None and (bool(holding.names) or not everywhere.names)
-
-
-def _granted_once(survey: Survey, requirement: Requirement, administrators: bool) -> dict[Scope, GrantedRequirement]:
-    """As ``_granted``, computed once per audit: several permissions and checks ask for the same."""
-    known: dict[Scope, GrantedRequirement] = survey.once(
-        (requirement, administrators), lambda: _granted(survey, requirement, administrators)
-    )
-    return known
 
 
 def _granted(survey: Survey, requirement: Requirement, administrators: bool) -> dict[Scope, GrantedRequirement]:

@@ -5,10 +5,10 @@ without effect, bindings that others made superfluous; and of default objects th
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
-from typing import Final, NamedTuple
+from itertools import product
+from typing import Final
 
 from simkit.analysis.access.permissions import is_effective
 from simkit.analysis.access.resolve import AUTHORIZATION_RESOURCES, REQUEST_VERBS, SPECIAL_VERBS
@@ -81,14 +81,11 @@ def _account_subjects(survey: Survey) -> Iterator[tuple[Binding, Subject]]:
 def _without(survey: Survey, binding: Binding, subject: Subject) -> dict[str, object] | None:
     """The binding without one of its subjects, ready to apply; None if no subject would be left."""
     obj = survey.snapshot.get(binding.key.resource, binding.key.name, binding.key.namespace) or {}
-    kept = [entry for entry in obj.get("subjects") or () if _subject(binding, entry) != subject]
+    named = ((entry, Binding.of(binding.key, {"subjects": [entry]}).subjects[0]) for entry in obj.get("subjects") or ())
+    kept = [entry for entry, one in named if normalize_subject(one) != subject]
     metadata = {"name": binding.key.name} | ({"namespace": binding.namespace} if binding.namespace else {})
     head = {"apiVersion": obj.get("apiVersion"), "kind": obj.get("kind"), "metadata": metadata}
     return {**head, "roleRef": obj.get("roleRef"), "subjects": kept} if kept else None
-
-
-def _subject(binding: Binding, entry: Object) -> Subject:
-    return normalize_subject(Binding.of(binding.key, {"subjects": [entry]}).subjects[0])
 
 
 def empty_bindings(survey: Survey, check: Check) -> Iterator[Finding]:
@@ -167,8 +164,7 @@ def _is_too_much(rule: Rule, role: str) -> bool:
 def dead_rules(survey: Survey, check: Check) -> Iterator[Finding]:
     """Rules of bound roles that have no effect, because of the scope of the binding or the way they are written."""
     for role in sorted({binding.role for binding in survey.bindings}):
-        dead: Mapping[int, str] = survey.once(("dead rules", role), partial(_dead_rules, survey, role))
-        for number, why in dead.items():
+        for number, why in _dead_rules(survey, role).items():
             bindings = [binding for binding in survey.index.bindings_of(role) if binding.subjects]
             yield check.finding(
                 f"Rule {number} of {display_name(role)} ({rule_text(survey.rules(role)[number])}) {why}.",
@@ -197,16 +193,12 @@ def _dead_parts(survey: Survey, rule: Rule) -> Iterator[str]:
     for group in rule.api_groups:
         if "/" in group:
             yield f"{group} includes a version, but rules take only the API group"
-    built_in: Set[str] = survey.once("built-in groups", partial(_built_in_groups, survey))
+    resources = survey.catalogue.resources
+    built_in = survey.once("built-in groups", lambda: {one.group for one in resources() if not one.custom})
     if rule.resources and set(rule.api_groups) <= built_in:
         for verb in rule.verbs:
             if verb not in (*REQUEST_VERBS, *SPECIAL_VERBS, ALL):
                 yield f"no request has the verb {verb}"
-
-
-def _built_in_groups(survey: Survey) -> Set[str]:
-    """The API groups of the release."""
-    return {one.group for one in survey.catalogue.resources() if not one.custom}
 
 
 def _why_dead(survey: Survey, rule: Rule, bindings: list[Binding]) -> str:
@@ -224,48 +216,21 @@ def _why_dead(survey: Survey, rule: Rule, bindings: list[Binding]) -> str:
 
 def unknown_resources(survey: Survey, check: Check) -> Iterator[Finding]:
     """Rules of bound roles about resources that a known group does not have in the release."""
+    served = {(one.group, one.resource) for one in survey.catalogue.resources()}
+    groups = {group for group, _ in served}
+    served |= {(one.api_group, name) for name, one in AUTHORIZATION_RESOURCES.items()}
     for role in sorted({binding.role for binding in survey.bindings}):
-        unknown: Mapping[int, list[str]] = survey.once(
-            ("unknown resources", role), partial(_unknown_resources, survey, role)
-        )
-        for number, plurals in unknown.items():
-            groups = survey.rules(role)[number].api_groups
-            named = listed(group or "the core group" for group in groups)
-            yield check.finding(
-                f"Rule {number} of {display_name(role)} names {listed(plurals)}, which {named} does not serve.",
-                namespace=role.namespace,
-                role=role,
-                rules=(number,),
-            )
-
-
-def _unknown_resources(survey: Survey, role: Key) -> dict[int, list[str]]:
-    """The resources that nothing serves of rules of a role, by the number of the rule."""
-    served: _Served = survey.once("served", lambda: _Served.of(survey))
-    found: dict[int, list[str]] = {}
-    for number, rule in enumerate(survey.rules(role)):
-        plurals = dict.fromkeys(resource.partition("/")[0] for resource in rule.resources)
-        unknown = [one for one in plurals if not _is_served(one, rule, served.resources)]
-        if unknown and served.groups >= set(rule.api_groups):
-            found[number] = unknown
-    return found
-
-
-class _Served(NamedTuple):
-    """The groups that are served, and their resources with those that only authorizers know."""
-
-    groups: Set[str]
-    resources: Set[tuple[str, str]]
-
-    @classmethod
-    def of(cls, survey: Survey) -> _Served:
-        served = {(one.group, one.resource) for one in survey.catalogue.resources()}
-        virtual = {(one.api_group, name) for name, one in AUTHORIZATION_RESOURCES.items()}
-        return cls({group for group, _ in served}, served | virtual)
-
-
-def _is_served(plural: str, rule: Rule, served: Set[tuple[str, str]]) -> bool:
-    return plural == ALL or any((group, plural) in served for group in rule.api_groups)
+        for number, rule in enumerate(survey.rules(role)):
+            plurals = dict.fromkeys(resource.partition("/")[0] for resource in rule.resources)
+            unknown = [one for one in plurals if one != ALL and served.isdisjoint(product(rule.api_groups, (one,)))]
+            if unknown and groups.issuperset(rule.api_groups):
+                named = listed(group or "the core group" for group in rule.api_groups)
+                yield check.finding(
+                    f"Rule {number} of {display_name(role)} names {listed(unknown)}, which {named} does not serve.",
+                    namespace=role.namespace,
+                    role=role,
+                    rules=(number,),
+                )
 
 
 STALE: Final = (

@@ -7,11 +7,11 @@ from fnmatch import fnmatchcase
 from functools import cache
 from typing import Any, Final, NamedTuple
 
-from simkit.analysis.findings.survey import Provider, Survey
+from simkit.analysis.findings.survey import Provider, Survey, is_everybody
 from simkit.analysis.findings.workloads import accounts_in_use, has_pods
 from simkit.analysis.least_privilege.usage import default_bindings
 from simkit.analysis.rbac.default_objects import is_of_control_plane
-from simkit.analysis.rbac.subject import EVERYONE, normalize_subject, text_of
+from simkit.analysis.rbac.subject import normalize_subject, text_of
 from simkit.logic.rbac.binding import SERVICE_ACCOUNT, Binding, Subject
 from simkit.meta import datasets
 from simkit.meta.domain import label
@@ -77,7 +77,7 @@ class Natures:
         subjects = tuple(map(normalize_subject, binding.subjects))
         if binding.key in self._defaults or binding.key in self._survey.managed:
             return Nature(SERVER)
-        if any(_is_everybody(one) for one in subjects):
+        if any(is_everybody(one) for one in subjects):
             return Nature(MISTAKE)
         if subjects and all(is_of_control_plane(one, self._snapshot.release) for one in subjects):
             return Nature(SERVER)
@@ -122,9 +122,3 @@ class Natures:
             if subject.namespace and any(fnmatchcase(text, pattern) for pattern in one.subjects):
                 return Nature(PRODUCT, name)
         return None
-
-
-def _is_everybody(subject: Subject) -> bool:
-    return subject.kind != SERVICE_ACCOUNT and (
-        subject.name in EVERYONE or any(subject.name.startswith(f"{name}:") for name in EVERYONE)
-    )

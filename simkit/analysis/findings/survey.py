@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cache, cached_property
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.memo import SnapshotMemo
@@ -14,7 +14,7 @@ from simkit.analysis.rbac.index import NO_MEMBERS, index_of, members_in
 from simkit.analysis.rbac.objects import NAMESPACES, SERVICE_ACCOUNTS, all_bindings
 from simkit.analysis.rbac.subject import EVERYONE, Members, normalize_subject, text_of
 from simkit.analysis.rendering import first_of
-from simkit.logic.rbac.binding import CLUSTER_ROLES, Binding, Grant, Subject
+from simkit.logic.rbac.binding import CLUSTER_ROLES, SERVICE_ACCOUNT, Binding, Grant, Subject
 from simkit.logic.rbac.cover import EVERYTHING, covers
 from simkit.logic.rbac.index import AccessIndex, AllowingGrant
 from simkit.logic.rbac.question import Question
@@ -27,6 +27,7 @@ from simkit.meta.objects import name_of, namespace_of
 from simkit.schema.catalogue import Catalogue
 from simkit.seams.snapshot import Snapshot
 
+T = TypeVar("T")
 NAMESPACE_ROLES: Final = (Key(CLUSTER_ROLES, "", "admin"), Key(CLUSTER_ROLES, "", "edit"))
 """The default roles for people who work in a namespace."""
 
@@ -56,11 +57,12 @@ class Survey:
         self._include_defaults = include_defaults
         self.managed = managed_bindings(snapshot, managed) if managed else frozenset()
 
-    def once(self, name: Hashable, make: Callable[[], Any]) -> Any:
+    def once(self, name: Hashable, make: Callable[[], T]) -> T:
         """The result of a function, computed once per audit under a name."""
         if name not in self._worked_out:
             self._worked_out[name] = make()
-        return self._worked_out[name]
+        known: T = self._worked_out[name]
+        return known
 
     @cached_property
     def defaults(self) -> frozenset[Key]:
@@ -95,15 +97,11 @@ class Survey:
 
     def _grants_of(self, rules: RuleSet, namespace: str | None) -> Sequence[Grant]:
         """The grants of a rule set, looked for once for all questions."""
-        known: Sequence[Grant] = self.once(
+        granted = self.index.grants_of
+        return self.once(
             (rules, namespace),
-            lambda: [
-                grant
-                for grant in self.index.grants_of(rules, namespace)
-                if not self.is_set_aside(grant.binding, grant.role)
-            ],
+            lambda: [one for one in granted(rules, namespace) if not self.is_set_aside(one.binding, one.role)],
         )
-        return known
 
     @cached_property
     def full_roles(self) -> frozenset[Key]:
@@ -155,6 +153,13 @@ def listed(subjects: Iterable[Subject | str], most: int = 4) -> str:
     'a, b and 4 more'
     """
     return first_of([one if isinstance(one, str) else text_of(one) for one in subjects], most)
+
+
+def is_everybody(subject: Subject) -> bool:
+    """True for a group that contains everybody, or all service accounts of a namespace, and for the anonymous user."""
+    return subject.kind != SERVICE_ACCOUNT and (
+        subject.name in EVERYONE or any(subject.name.startswith(f"{name}:") for name in EVERYONE)
+    )
 
 
 AUTO: Final = "auto"

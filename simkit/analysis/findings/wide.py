@@ -18,16 +18,16 @@ from simkit.analysis.findings.check import (
     described_check,
     pods_run,
 )
-from simkit.analysis.findings.survey import NAMESPACE_ROLES, Survey, listed
+from simkit.analysis.findings.survey import NAMESPACE_ROLES, Survey, is_everybody, listed
 from simkit.analysis.findings.workloads import pods_by_account
 from simkit.analysis.rbac.index import MASTERS_GROUP, principals_of
 from simkit.analysis.rbac.objects import PODS, RBAC, display_name
-from simkit.analysis.rbac.subject import EVERYONE, normalize_subject, parse_subject, text_of
+from simkit.analysis.rbac.subject import normalize_subject, parse_subject, text_of
 from simkit.analysis.rbac.tables import rule_text
 from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, USER, Binding, Subject
 from simkit.logic.rbac.rule import ALL, Rule
 from simkit.meta.domain import SYSTEM_NAMESPACE
-from simkit.meta.identity import ANONYMOUS, AUTHENTICATED, SERVICE_ACCOUNTS, UNAUTHENTICATED
+from simkit.meta.identity import ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED
 from simkit.meta.names import Key
 from simkit.seams.authorization import GRANTS
 
@@ -95,7 +95,7 @@ def _is_wide(rule: Rule) -> bool:
 def everybody(survey: Survey, check: Check) -> Iterator[Finding]:
     """Bindings to groups that contain everybody, or that need no credential."""
     for binding in survey.bindings:
-        named = [subject for subject in binding.subjects if _is_everybody(subject)]
+        named = [subject for subject in binding.subjects if is_everybody(subject)]
         rules = survey.rules(binding.role)
         if named and rules:
             yield check.finding(
@@ -105,12 +105,6 @@ def everybody(survey: Survey, check: Check) -> Iterator[Finding]:
                 **binding_evidence(binding, *named),
                 command=delete_command(binding.key),
             )
-
-
-def _is_everybody(subject: Subject) -> bool:
-    return subject.kind != SERVICE_ACCOUNT and (
-        subject.name in EVERYONE or subject.name.startswith(f"{SERVICE_ACCOUNTS}:")
-    )
 
 
 def _how_bad(named: list[Subject], rules: tuple[Rule, ...]) -> Severity:

@@ -95,8 +95,7 @@ def accounts_in_use(survey: Survey) -> frozenset[Subject]:
         running = pods_by_account(survey).keys()
         return frozenset((*running, *_named_in_templates(survey), *control_plane(survey.snapshot.release)))
 
-    known: frozenset[Subject] = survey.once("accounts in use", found)
-    return known
+    return survey.once("accounts in use", found)
 
 
 def needless_tokens(survey: Survey, check: Check) -> Iterator[Finding]:
@@ -120,11 +119,6 @@ def _is_bound(survey: Survey, subject: Subject) -> bool:
 
 def _mounting(survey: Survey) -> Mapping[Subject, tuple[Object | None, list[str]]]:
     """The pods that mount a token, by account, with the account object if it exists."""
-    known: Mapping[Subject, tuple[Object | None, list[str]]] = survey.once("mounting", lambda: _found_mounting(survey))
-    return known
-
-
-def _found_mounting(survey: Survey) -> Mapping[Subject, tuple[Object | None, list[str]]]:
     accounts = {(namespace_of(obj), name_of(obj)): obj for obj in survey.snapshot.scan(SERVICE_ACCOUNTS)}
     found: dict[Subject, tuple[Object | None, list[str]]] = {}
     for pod in survey.snapshot.scan(PODS):
@@ -147,8 +141,7 @@ def pods_by_account(survey: Survey) -> Mapping[Subject, list[str]]:
             pods[_account_of(pod)].append(name_of(pod))
         return pods
 
-    known: Mapping[Subject, list[str]] = survey.once("pods by account", found)
-    return known
+    return survey.once("pods by account", found)
 
 
 def _account_of(pod: Object) -> Subject:
