@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from operator import add, ge, gt, le, lt, mul, neg, sub
 from typing import TYPE_CHECKING, Any, Final
 
-from simkit.analysis.prove.either import either
+from simkit.analysis.prove.either import either, over
 from simkit.analysis.prove.formulas import Formula, Untranslated, anything, conjunction, disjunction, negation
 from simkit.analysis.prove.symbols import (
     Either,
@@ -26,20 +27,8 @@ from simkit.language.cel.values import INT_MAX, INT_MIN
 if TYPE_CHECKING:
     from simkit.analysis.prove.translate import Translator
 
-from simkit.analysis.prove.either import over
-
-_COMPARED: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
-    "_<_": lambda one, other: one < other,
-    "_<=_": lambda one, other: one <= other,
-    "_>_": lambda one, other: one > other,
-    "_>=_": lambda one, other: one >= other,
-}
-_COMPUTED: Final[Mapping[str, Callable[..., Any]]] = {
-    "_+_": lambda one, other: one + other,
-    "_-_": lambda one, other: one - other,
-    "_*_": lambda one, other: one * other,
-    "-_": lambda one: -one,
-}
+_COMPARED: Final[Mapping[str, Callable[[Any, Any], Any]]] = {"_<_": lt, "_<=_": le, "_>_": gt, "_>=_": ge}
+_COMPUTED: Final[Mapping[str, Callable[..., Any]]] = {"_+_": add, "_-_": sub, "_*_": mul, "-_": neg}
 _METHODS: Final[Mapping[str, tuple[Callable[..., Any], Callable[..., Any]]]] = {
     "startsWith": (lambda z3, text, start: z3.PrefixOf(start, text), lambda anything, part: (part, anything)),
     "endsWith": (lambda z3, text, end: z3.SuffixOf(end, text), lambda anything, part: (anything, part)),
@@ -60,22 +49,20 @@ def _wrong(reader: Translator) -> Term:
     return Term(Scalar("bool", reader.z3.BoolVal(False)), reader.z3.BoolVal(True))
 
 
-def _equal(reader: Translator, node: Call) -> Term:
-    return _compared_equal(reader, node, negated=False)
+def _of_arguments(made: Callable[..., Term], *, sizes: bool = False) -> Callable[[Translator, Call], Term]:
+    """What is made of the values of the arguments; of two compared ``sizes`` the constants are noted first."""
+
+    def read(reader: Translator, node: Call) -> Term:
+        if sizes:
+            _note_sizes(reader, node)
+        return reader.applied(node, node.arguments, lambda *values: made(reader, node, *values))
+
+    return read
 
 
-def _unequal(reader: Translator, node: Call) -> Term:
-    return _compared_equal(reader, node, negated=True)
-
-
-def _compared_equal(reader: Translator, node: Call, *, negated: bool) -> Term:
-    _note_sizes(reader, node)
-
-    def made(one: Any, other: Any) -> Term:
-        same = same_values(reader, one, other)
-        return _sure(reader, negation(reader.z3, same) if negated else same)
-
-    return reader.applied(node, node.arguments, made)
+def _equal(reader: Translator, node: Call, one: Any, other: Any) -> Term:
+    same = same_values(reader, one, other)
+    return _sure(reader, negation(reader.z3, same) if node.function == "_!=_" else same)
 
 
 def same_values(reader: Translator, one: Any, other: Any) -> Formula:
@@ -141,18 +128,13 @@ def _same_maps(reader: Translator, one: Mapped, other: Mapped) -> Formula:
     return z3.And(same or [z3.BoolVal(True)])
 
 
-def _ordered(reader: Translator, node: Call) -> Term:
-    _note_sizes(reader, node)
-
-    def made(one: Any, other: Any) -> Term:
-        kinds = [each.kind if isinstance(each, Scalar) else "" for each in (one, other)]
-        if all(kind in _NUMBERS for kind in kinds) or kinds == ["string", "string"]:
-            return _sure(reader, _COMPARED[node.function](one.term, other.term))
-        if kinds == ["bool", "bool"]:
-            raise Untranslated("the order of bools")
-        return _wrong(reader)
-
-    return reader.applied(node, node.arguments, made)
+def _ordered(reader: Translator, node: Call, one: Any, other: Any) -> Term:
+    kinds = [each.kind if isinstance(each, Scalar) else "" for each in (one, other)]
+    if all(kind in _NUMBERS for kind in kinds) or kinds == ["string", "string"]:
+        return _sure(reader, _COMPARED[node.function](one.term, other.term))
+    if kinds == ["bool", "bool"]:
+        raise Untranslated("the order of bools")
+    return _wrong(reader)
 
 
 def _note_sizes(reader: Translator, node: Call) -> None:
@@ -171,11 +153,7 @@ def _constant(reader: Translator, node: Node) -> int | None:
     return int(value.term.as_long()) if known else None
 
 
-def _arithmetic(reader: Translator, node: Call) -> Term:
-    return reader.applied(node, node.arguments, lambda *values: _calculated(reader, node, values))
-
-
-def _calculated(reader: Translator, node: Call, values: Sequence[Any]) -> Term:
+def _calculated(reader: Translator, node: Call, *values: Any) -> Term:
     z3, sure = reader.z3, reader.z3.BoolVal(False)
     if node.function == "_+_" and all(isinstance(value, Listed) for value in values):
         slots = tuple(slot for value in values for slot in value.slots)
@@ -190,10 +168,6 @@ def _calculated(reader: Translator, node: Call, values: Sequence[Any]) -> Term:
         return _wrong(reader)
     found = _COMPUTED[node.function](*(value.term for value in values))
     return Term(Scalar("int", found), z3.Or(found < INT_MIN, found > INT_MAX))
-
-
-def _within(reader: Translator, node: Call) -> Term:
-    return reader.applied(node, node.arguments, lambda wanted, where: _contained(reader, node, wanted, where))
 
 
 def _contained(reader: Translator, node: Call, wanted: Any, where: Any) -> Term:
@@ -212,10 +186,6 @@ def _contained(reader: Translator, node: Call, wanted: Any, where: Any) -> Term:
     reader.universe.bounds.need(where.origins)
     hits = [conjunction(z3, (slot.present, same_values(reader, wanted, slot.value))) for slot in where.slots]
     return _sure(reader, disjunction(z3, hits))
-
-
-def _index(reader: Translator, node: Call) -> Term:
-    return reader.applied(node, node.arguments, lambda where, index: indexed(reader, node, where, index))
 
 
 def indexed(reader: Translator, node: Call, where: Any, index: Any) -> Term:
@@ -302,26 +272,21 @@ def _of_texts(reader: Translator, node: Call, value: Any, argument: Any) -> Term
     return _sure(reader, reader.universe.texts.test(text, key, pattern))
 
 
-def _converted(reader: Translator, node: Call) -> Term:
+def _converted(reader: Translator, node: Call, value: Any) -> Term:
     """A conversion, which changes nothing about a value that has the type already."""
-
-    def made(value: Any) -> Term:
-        if node.function == "dyn" or (isinstance(value, Scalar) and value.kind == node.function):
-            return Term(value, reader.z3.BoolVal(False))
-        raise Untranslated(f"{node.function}()")
-
-    return reader.applied(node, node.arguments, made)
+    if node.function == "dyn" or (isinstance(value, Scalar) and value.kind == node.function):
+        return Term(value, reader.z3.BoolVal(False))
+    raise Untranslated(f"{node.function}()")
 
 
 OPERATORS: Final[Mapping[str, Callable[[Translator, Call], Term]]] = {
-    "_==_": _equal,
-    "_!=_": _unequal,
-    **dict.fromkeys(_COMPARED, _ordered),
-    **dict.fromkeys(("_+_", "_-_", "_*_", "-_"), _arithmetic),
-    "@in": _within,
-    "_[_]": _index,
+    **dict.fromkeys(("_==_", "_!=_"), _of_arguments(_equal, sizes=True)),
+    **dict.fromkeys(_COMPARED, _of_arguments(_ordered, sizes=True)),
+    **dict.fromkeys(_COMPUTED, _of_arguments(_calculated)),
+    "@in": _of_arguments(_contained),
+    "_[_]": _of_arguments(indexed),
     "size": _size,
-    **dict.fromkeys(("dyn", "string", "int", "double", "bool"), _converted),
+    **dict.fromkeys(("dyn", "string", "int", "double", "bool"), _of_arguments(_converted)),
 }
 """The operators and functions that take their arguments as values."""
 

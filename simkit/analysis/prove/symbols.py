@@ -173,7 +173,7 @@ class Record:
             node = self.schema.fields.get(name)
             if node is None and (self.schema.preserve_unknown or not self.schema.fields):
                 raise Untranslated(f"{self.path}.{name}, which no schema describes")
-            self.fields[name] = (self.universe.absent(), None) if node is None else self._made(name, node)
+            self.fields[name] = (self.universe.z3.BoolVal(False), None) if node is None else self._made(name, node)
         return self.fields[name]
 
     def named(self, spelled: str) -> tuple[Formula, Any]:
@@ -235,10 +235,6 @@ class Universe:
         self._steps += 1
         if self._steps > MOST_STEPS:
             raise Untranslated(f"so long expressions, of more than {MOST_STEPS} parts for all elements")
-
-    def absent(self) -> Formula:
-        """The formula of a field that is never there."""
-        return self.z3.BoolVal(False)
 
     def fresh(self, path: str) -> str:
         """A name that no other variable has."""

@@ -237,15 +237,9 @@ class Translator:
 
         return over(self.z3, [self.read(each) for each in parts], one)
 
-    def _and(self, node: Call) -> Term:
-        return self._decided(node, stop=False)
-
-    def _or(self, node: Call) -> Term:
-        return self._decided(node, stop=True)
-
-    def _decided(self, node: Call, *, stop: bool) -> Term:
+    def _decided(self, node: Call) -> Term:
         """``&&`` and ``||``: a side that decides makes errors of the other one irrelevant."""
-        sides, problems = [], []
+        stop, sides, problems = node.function == "_||_", [], []
         for each in node.arguments:
             try:
                 value, error = self.truth(each)
@@ -409,8 +403,8 @@ _FORMULAS: Final[Mapping[type, Any]] = {
     Bind: Translator._bind,
 }
 _OPERATORS: Final[Mapping[str, Any]] = {
-    "_&&_": Translator._and,
-    "_||_": Translator._or,
+    "_&&_": Translator._decided,
+    "_||_": Translator._decided,
     "!_": Translator._not,
     "_?_:_": Translator._conditional,
     **OPTIONALS,
