@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from simkit.analysis.escalation.find import states
@@ -14,6 +14,7 @@ from simkit.analysis.escalation.prove.session import (
     BOOTSTRAP_USER,
     REFUSALS,
     SOMEBODY,
+    UNKNOWN_PATH,
     Credential,
     Refused,
     Session,
@@ -43,11 +44,10 @@ from simkit.language.merge.mergepatch import merge_patch
 from simkit.logic.rbac.binding import GROUP, USER
 from simkit.logic.rbac.rule import Rule, rules_of
 from simkit.meta.identity import AUTHENTICATED, MASTERS, Identity, service_account
-from simkit.meta.message import Response
+from simkit.meta.message import Request, Response
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, at, name_of
 
-EXEC: Final = Permission("create", "", "pods/exec")
 NEEDED: Final = Operation.model_validate({"use": "requirements"})
 COMMAND: Final = "the kubelet would run the command in the container"
 BEHIND: Final = {
@@ -84,7 +84,12 @@ class Attacker:
         self.step_variables = StepVariables(sandbox)
         self.running = RunningPods(sandbox)
         self.values: dict[str, Any] = {}
-        self.step: Step | None = None
+        self.step: Step
+
+    @property
+    def permissions(self) -> Sequence[Permission]:
+        """The granted permissions that the present step needs."""
+        return self.step.edge.permissions
 
     # Steps
 
@@ -112,22 +117,15 @@ class Attacker:
     def finish(self, question: Question | None) -> None:
         """Check that the goal is granted, unless the last answer shows it already."""
         self.session.number, self.session.primitive = len(self.path.steps) + 1, "end"
-        self.step = None
         if question is None:
             return
         access, who = question
-        answer = self._judged(access, self.session.credential) if who is None else self._judged_by_others(access, who)
-        status = (answer.object or {}).get("status") or {} if answer.succeeded else {}
-        whose = "self" if who is None else who.user or who.groups[0]
-        asks = "" if who is None else "an administrator"
-        self.session.keep(
-            answer,
-            f"review of {whose}: {access}",
-            status.get("reason") or "",
-            asks,
-            allowed=bool(status.get("allowed")),
-        )
-        if not status.get("allowed"):
+        if who is None:
+            granted = self._keep_review(self._judged(access, self.session.credential), "self", access)
+        else:
+            answer = self._judged_by_others(access, who)
+            granted = self._keep_review(answer, who.user or who.groups[0], access, "an administrator")
+        if not granted:
             raise Refused(f"the authorizer does not grant {access}")
 
     def rules_of_role(self, role: Key) -> tuple[Rule, ...]:
@@ -173,14 +171,29 @@ class Attacker:
         self, operation: Operation, method: str, path: str, body: Any, *, content_type: str = "application/json"
     ) -> Response:
         """The answer to a request of the operation's actor. Raises Refused unless it succeeds."""
-        return self.session.ask(operation, method, path, body, self.values, content_type=content_type)
+        session = self.session
+        if operation.by == "attacker":
+            answer = session.attempt(method, path, body, content_type=content_type)
+            actor, assumption = session.credential.actor, ""
+        else:
+            request = Request.of(method, path, body, content_type=content_type)
+            answer, actor = session.played(operation, request, self.values)
+            assumption = operation.because
+        if answer.stream is not None:
+            answer.stream.close()
+        session.keep(answer, f"{method} {path}", "" if answer.succeeded else message_of(answer), actor, assumption)
+        if not answer.succeeded and answer.status not in operation.accept:
+            if answer.body.startswith(UNKNOWN_PATH):
+                raise NotExecutable(message_of(answer).strip() + f": {path}")
+            raise Refused(message_of(answer))
+        return answer
 
     def take(self, operation: Operation, answer: Response) -> None:
         """Keep names and credentials from an answer."""
         made: Object = answer.object if answer.stream is None and answer.body else {}
         if made.get("kind") == "Pod":
             self.values |= {"pod": name_of(made), "pod_uid": at(made, "metadata", "uid") or ""}
-        becomes = self.step.becomes if self.step else None
+        becomes = self.step.becomes
         if operation.take == "token" and becomes is not None:
             token = at(made, "status", "token") or ""
             self.session.obtain(
@@ -207,25 +220,21 @@ class Attacker:
             change = {"spec": {"containers": containers}}
         else:
             change = fill(operation.merge, self.values)
-        self._write(operation, path, live, change)
-
-    def _write(self, operation: Operation, path: str, live: Object, change: Any) -> Response:
-        verbs = [one.verb for one in self.step.edge.permissions] if self.step else []
-        if self.step and "verb" in self.step.variables:
+        verbs = [one.verb for one in self.permissions]
+        if "verb" in self.step.variables:
             verbs = [self.step.variables["verb"]]
         if "patch" in verbs or "update" not in verbs:
             answer = self.ask(operation, "PATCH", path, change, content_type=MERGE)
         else:
             answer = self.ask(operation, "PUT", path, merge_patch(live, change))
         self.take(operation, answer)
-        return answer
 
     def _add_container(self, operation: Operation) -> None:
         path = fill(operation.ephemeral, self.values)
         pod = self.session.stored(path.rpartition("/")[0])
         debug = {**debugger(pod), "name": f"debug-{self.session.number}"}
         containers = [*(at(pod, "spec", "ephemeralContainers") or ()), debug]
-        if self.step and self.step.edge.permissions[0].verb == "update":
+        if self.permissions[0].verb == "update":
             self.ask(operation, "PUT", path, merge_patch(pod, {"spec": {"ephemeralContainers": containers}}))
         else:
             self.ask(operation, "PATCH", path, {"spec": {"ephemeralContainers": [debug]}}, content_type=STRATEGIC)
@@ -233,7 +242,7 @@ class Attacker:
 
     def connect(self, operation: Operation) -> None:
         """Request a stream, up to the authorizer's decision; the rest is done by a simulated node, or would be."""
-        permission = self.step.edge.permissions[0] if self.step else EXEC
+        permission = self.permissions[0]
         if not self.values["pod"]:
             raise NotExecutable("there is no running pod")
         reads = permission.verb == "get"
@@ -262,12 +271,15 @@ class Attacker:
     def review(self, access: Action) -> None:
         """Review the access of the attacker, under each of its identities. Raises Refused if none has it."""
         answer = self.session.under_any(lambda credential: self._judged(access, credential), _is_allowed)
-        granted = _is_allowed(answer)
-        self.session.keep(
-            answer, f"review of self: {access}", at(answer.object, "status", "reason") or "", allowed=granted
-        )
-        if not granted:
+        if not self._keep_review(answer, "self", access):
             raise Refused(f"{self.session.credential.actor} may not {access}")
+
+    def _keep_review(self, answer: Response, whose: str, access: Action, actor: str = "") -> bool:
+        """Record the answer to a review; true if it is yes."""
+        granted = _is_allowed(answer)
+        reason = at(answer.object, "status", "reason") or ""
+        self.session.keep(answer, f"review of {whose}: {access}", reason, actor, allowed=granted)
+        return granted
 
     def _judged(self, access: Action, credential: Credential) -> Response:
         """The answer to a review of oneself; where no role allows to ask, to that of an administrator."""
@@ -285,12 +297,11 @@ class Attacker:
         if operation.by != "attacker" and any(at(live, "status", "conditions") or ()):
             return  # the approving controller has decided
         condition = {"type": "Approved", "status": "True", "reason": "Proof", "message": "approved in a proof"}
-        body = merge_patch(live, {"status": {"conditions": [condition]}})
-        permissions = self.step.edge.permissions if self.step else ()
-        if any(one.verb == "patch" and one.subresource == "approval" for one in permissions):
-            self.ask(operation, "PATCH", path, {"status": {"conditions": [condition]}}, content_type=MERGE)
+        change = {"status": {"conditions": [condition]}}
+        if any(one.verb == "patch" and one.subresource == "approval" for one in self.permissions):
+            self.ask(operation, "PATCH", path, change, content_type=MERGE)
         else:
-            self.ask(operation, "PUT", path, body)
+            self.ask(operation, "PUT", path, merge_patch(live, change))
 
     def _sign(self, operation: Operation) -> None:
         self.running.settle()
@@ -304,53 +315,39 @@ class Attacker:
     def _read(self, operation: Operation) -> None:
         """Read an object with whichever of get, list and watch is granted."""
         path = fill(operation.read, self.values)
-        permissions = self.step.edge.permissions if self.step else ()
-        plural = path.rpartition("/")[0].rpartition("/")[2]
-        verb = next(
-            (one.verb for one in permissions if one.resource == plural and one.verb in ("get", "list", "watch")), "get"
-        )
         base = path.rpartition("/")[0]
-        asked = {
-            "get": path,
-            "list": base,
-            "watch": f"{base}?watch=true&timeoutSeconds=1",
-        }[verb]
-        self.ask(operation, "GET", asked, None)
+        paths = {"get": path, "list": base, "watch": f"{base}?watch=true&timeoutSeconds=1"}
+        verbs = (one.verb for one in self.permissions if one.resource == base.rpartition("/")[2])
+        self.ask(operation, "GET", next((paths[verb] for verb in verbs if verb in paths), path), None)
 
     def _become(self, operation: Operation) -> None:
-        becomes = self.step.becomes if self.step else None
-        values = self.values
+        becomes, values = self.step.becomes, self.values
         if operation.become == "masters":
-            self.session.note("is in system:masters", operation.because)
-            self.session.obtain(
-                Credential(
-                    Identity(f"{self.session.credential.user}-with-keys", (MASTERS, AUTHENTICATED)),
-                    "a forged certificate",
-                )
-            )
+            identity = Identity(f"{self.session.credential.user}-with-keys", (MASTERS, AUTHENTICATED))
+            told, by = "is in system:masters", "a forged certificate"
         elif operation.become == "node":
             identity = node_identity(values)
-            self.session.note(f"is {identity.user}", operation.because)
-            self.session.obtain(Credential(identity, "the kubelet's certificate"))
+            told, by = f"is {identity.user}", "the kubelet's certificate"
         elif operation.become == "principal" and becomes is not None and becomes.subject is not None:
-            members = members_in(self.session.sandbox.snapshot(), None)
-            identity = identity_with_members(becomes.subject, members)
-            self.session.note(f"is {becomes}", operation.because)
-            self.session.obtain(Credential(identity, "a token of the cloud provider"))
+            identity = identity_with_members(becomes.subject, members_in(self.session.sandbox.snapshot(), None))
+            told, by = f"is {becomes}", "a token of the cloud provider"
         elif operation.become == "deputy":
-            deputy = service_account(values["deputy_namespace"], values["deputy"])
-            self.session.note(f"commands {deputy.user}", operation.because)
-            self.session.obtain(Credential(deputy, "what the controller does with its own rights"))
+            identity = service_account(values["deputy_namespace"], values["deputy"])
+            told, by = f"commands {identity.user}", "what the controller does with its own rights"
         else:
-            self._impersonate(becomes)
+            self._impersonate()
+            return
+        self.session.note(told, operation.because)
+        self.session.obtain(Credential(identity, by))
 
-    def _impersonate(self, becomes: AttackState | None) -> None:
-        target = becomes or AttackState(USER, self.values.get("user", SOMEBODY))
-        if self.step and self.step.target.kind == states.NODE_IDENTITY:
+    def _impersonate(self) -> None:
+        target = self.step.becomes or AttackState(USER, self.values.get("user", SOMEBODY))
+        if self.step.target.kind == states.NODE_IDENTITY:
             target = AttackState(GROUP, "system:nodes")
         impersonated = impersonating(self.session.credential, target, self.values.get("user", ""))
         answer = self.session.send("POST", *review(Action("get", resource="pods")), by=impersonated)
-        self.session.keep(answer, f"any request, with {_shown(impersonated.headers)}", message_of(answer))
+        headers = ", ".join(f"{name}: {value}" for name, value in impersonated.headers.items())
+        self.session.keep(answer, f"any request, with {headers}", message_of(answer))
         if answer.status in REFUSALS:
             raise Refused(message_of(answer))
         self.session.obtain(impersonated)
@@ -362,10 +359,6 @@ class Attacker:
             self.session.keep(answer, f"PATCH {path}", message_of(answer), who, operation.because)
             if not answer.succeeded:
                 raise Refused(message_of(answer))
-
-
-def _shown(headers: Mapping[str, str]) -> str:
-    return ", ".join(f"{name}: {value}" for name, value in headers.items())
 
 
 def _is_allowed(answer: Response) -> bool:

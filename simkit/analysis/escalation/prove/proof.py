@@ -312,7 +312,7 @@ def _outcome(actor: Attacker, act: Callable[[], None]) -> _Executed:
     try:
         act()
     except Refused as refused:
-        return _Executed(NOT_PROVEN, tuple(actor.session.performed), refused.reason, actor.session.number)
+        return _Executed(NOT_PROVEN, tuple(actor.session.performed), str(refused), actor.session.number)
     except NotExecutable as unable:
         return _Executed(NOT_EXECUTED, tuple(actor.session.performed), unable.reason, actor.session.number)
     except ModuleNotFoundError as absent:  # in a browser, which signs no certificates

@@ -28,13 +28,14 @@ ASKED_ONLY: Final = ("impersonate", "bind", "escalate", "approve", "sign", "atte
 """Verbs that no request has: a review shows whether they are granted."""
 ANYTHING: Final = "anything"
 """The name of an open subresource, if the rule does not give one."""
+PLAIN: Final = Operation.model_validate({})
+"""A request that the attacker makes itself."""
 STREAMS: Final = ("/proxy", "/portforward", "/exec", "/attach", "/log")
 
 
 def make_needed_requests(attacker: Attacker) -> None:
     """Send, as the attacker, each required request of the step's primitive."""
     step = attacker.step
-    assert step is not None
     needs = requirements_of(step.primitive.id, step.edge.number, attacker.step_variables.facts.release)
     for number, (requirement, permission) in enumerate(zip(needs, step.edge.permissions)):
         only = tuple(filter(None, step.variables.get(f"{ONLY}{number}", "").split(",")))
@@ -50,7 +51,6 @@ def make_needed_requests(attacker: Attacker) -> None:
 
 def _named_subresource(attacker: Attacker, number: int, permission: Permission) -> str:
     """The subresource in the rule that meets an open requirement."""
-    assert attacker.step is not None
     for source in attacker.step.edge.granted_by[number]:
         for rule in (attacker.step_variables.facts.index.rules(source.role) or ())[source.rule :][:1]:
             for resource in rule.resources:
@@ -66,51 +66,38 @@ def _is_asked_elsewhere(attacker: Attacker, permission: Permission) -> bool:
 
 
 def _make_request(attacker: Attacker, permission: Permission, names: tuple[str, ...]) -> None:
-    resource = attacker.step_variables.served(permission)
-    operation = Operation.model_validate({"as": "attacker"})
-    if permission.nameless and permission.verb == "create":
-        path = resource.collection(attacker.values["namespace"])
-        attacker.take(
-            operation,
-            attacker.ask(
-                operation, "POST", path, example_of(resource, attacker.values, attacker.session.sandbox.snapshot())
-            ),
-        )
-        return
-    if permission.verb in ("list", "watch", "deletecollection"):
-        method = "DELETE" if permission.verb == "deletecollection" else "GET"
-        attacker.ask(operation, method, resource.collection(attacker.values["namespace"]), None)
-        return
-    path = _existing(attacker, resource, names)
-    behind = f"/{permission.subresource}" if permission.subresource else ""
-    _touch(attacker, operation, permission, path, behind)
+    resource, verb = attacker.step_variables.served(permission), permission.verb
+    collection = resource.collection(attacker.values["namespace"])
+    if permission.nameless and verb == "create":
+        example = example_of(resource, attacker.values, attacker.session.sandbox.snapshot())
+        attacker.take(PLAIN, attacker.ask(PLAIN, "POST", collection, example))
+    elif verb in ("list", "watch", "deletecollection"):
+        attacker.ask(PLAIN, "DELETE" if verb == "deletecollection" else "GET", collection, None)
+    else:
+        _touch(attacker, permission, _existing(attacker, resource, names))
 
 
-def _touch(attacker: Attacker, operation: Operation, permission: Permission, path: str, behind: str) -> None:
+def _touch(attacker: Attacker, permission: Permission, path: str) -> None:
     """Send one request about an existing object."""
-    verb = permission.verb
-    if behind in STREAMS and verb not in ("get", "create"):
-        raise NotExecutable(f"no request of kube-apiserver needs {permission}")
+    verb, behind = permission.verb, f"/{permission.subresource}" if permission.subresource else ""
+    whole = path + behind
     if behind in STREAMS:
-        attacker.connect(Operation.model_validate({"as": "attacker", "connect": path + behind}))
-    elif verb == "get":
-        attacker.ask(operation, "GET", path + behind, None)
-    elif verb == "delete":
-        attacker.ask(operation, "DELETE", path + behind, None)
+        if verb not in ("get", "create"):
+            raise NotExecutable(f"no request of kube-apiserver needs {permission}")
+        attacker.connect(Operation.model_validate({"connect": whole}))
+    elif verb in ("get", "delete"):
+        attacker.ask(PLAIN, verb.upper(), whole, None)
     elif verb == "create":
-        attacker.ask(operation, "POST", path + behind, _of_subresource(attacker, path, behind))
+        if behind != "/eviction":
+            raise NotExecutable(f"no request body is known for {behind}")
+        eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": path.rpartition("/")[2]}}
+        attacker.ask(PLAIN, "POST", whole, eviction)
     else:
         change = {"metadata": {"annotations": {"proof.example/step": str(attacker.session.number)}}}
         if verb == "patch":
-            attacker.ask(operation, "PATCH", path + behind, change, content_type=MERGE)
+            attacker.ask(PLAIN, "PATCH", whole, change, content_type=MERGE)
         else:
-            attacker.ask(operation, "PUT", path + behind, merge_patch(attacker.session.stored(path + behind), change))
-
-
-def _of_subresource(attacker: Attacker, path: str, behind: str) -> Any:
-    if behind == "/eviction":
-        return {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": path.rpartition("/")[2]}}
-    raise NotExecutable(f"no request body is known for {behind}")
+            attacker.ask(PLAIN, "PUT", whole, merge_patch(attacker.session.stored(whole), change))
 
 
 def example_of(resource: Resource, values: Mapping[str, Any], snapshot: Snapshot) -> Any:
@@ -137,7 +124,7 @@ def _existing(attacker: Attacker, resource: Resource, names: tuple[str, ...]) ->
     snapshot = attacker.session.sandbox.snapshot()
     key = GroupResource(resource.group, resource.resource)
     if key in snapshot.captured():
-        anywhere = attacker.step is not None and attacker.step.edge.value("namespace") in ("", states.ALL)
+        anywhere = attacker.step.edge.value("namespace") in ("", states.ALL)
         for place in (where, None) if anywhere else (where,):
             for obj in snapshot.scan(key, place):
                 if not wanted or name_of(obj) in wanted:

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from simkit.analysis.escalation.find.states import AttackState
-from simkit.analysis.escalation.prove.proving_fork import NotExecutable, ProvingFork, message_of
+from simkit.analysis.escalation.prove.proving_fork import NotExecutable, ProvingFork
 from simkit.analysis.escalation.table.primitive import Operation
 from simkit.analysis.rbac.subject import identity_of, implied_groups, parse_subject
 from simkit.logic.rbac.binding import GROUP
@@ -108,12 +108,10 @@ def reviewed(sandbox: Sandbox, token: str, by: str) -> Credential | None:
     status: Mapping[str, Any] = (answer.object or {}).get("status") or {} if answer.succeeded else {}
     if not status.get("authenticated"):
         return None
-    return Credential(_of_review(status["user"]), f"{by}, as the server reviews the token")
-
-
-def _of_review(user: Mapping[str, Any]) -> Identity:
+    user: Mapping[str, Any] = status["user"]
     extra = {key: tuple(values) for key, values in (user.get("extra") or {}).items()}
-    return Identity(user.get("username") or "", tuple(user.get("groups") or ()), user.get("uid") or "", extra)
+    seen = Identity(user.get("username") or "", tuple(user.get("groups") or ()), user.get("uid") or "", extra)
+    return Credential(seen, f"{by}, as the server reviews the token")
 
 
 AUTHORITY: Final = "proof-authority"
@@ -195,10 +193,6 @@ CONTROLLERS: Final = {
 class Refused(Exception):
     """The server refused a request."""
 
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
-
 
 @dataclass(frozen=True)
 class Performed:
@@ -250,32 +244,6 @@ class Session:
             raise NotExecutable(f"there is nothing at {path} to change")
         found: Mapping[str, Any] = answer.object
         return found
-
-    def ask(
-        self,
-        operation: Operation,
-        method: str,
-        path: str,
-        body: Any,
-        values: Mapping[str, Any],
-        *,
-        content_type: str = "application/json",
-    ) -> Response:
-        """The answer to a request of the operation's actor. Raises Refused unless it succeeds."""
-        if operation.by == "attacker":
-            answer = self.attempt(method, path, body, content_type=content_type)
-            actor, assumption = self.credential.actor, ""
-        else:
-            answer, actor = self.played(operation, Request.of(method, path, body, content_type=content_type), values)
-            assumption = operation.because
-        if answer.stream is not None:
-            answer.stream.close()
-        self.keep(answer, f"{method} {path}", "" if answer.succeeded else message_of(answer), actor, assumption)
-        if not answer.succeeded and answer.status not in operation.accept:
-            if answer.body.startswith(UNKNOWN_PATH):
-                raise NotExecutable(message_of(answer).strip() + f": {path}")
-            raise Refused(message_of(answer))
-        return answer
 
     def attempt(
         self,

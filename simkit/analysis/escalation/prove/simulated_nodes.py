@@ -57,10 +57,6 @@ class RunningPods:
             answer = self._sandbox.perform(request, identity=administrator())
         return path, answer
 
-    def exists(self, path: str) -> bool:
-        """True if there is an object at a path."""
-        return self._sandbox.perform(Request.of("GET", path), identity=administrator()).succeeded
-
     def of_workload(self, operation: Operation, values: Mapping[str, Any]) -> Object | None:
         """The running pod of the attacker's workload, in place of the one that an operation would create.
 
@@ -116,9 +112,9 @@ def has_happened(attacker: Attacker, operation: Operation) -> bool:
         return False
     if operation.by == "token-controller":
         return _has_written_token(attacker)
-    if operation.by == "controller" and operation.accept:
-        path = fill(operation.do, attacker.values).partition(" ")[2]
-        return isinstance(operation.body, dict) and attacker.running.exists(f"{path}/{name_of(operation.body)}")
+    if operation.by == "controller" and operation.accept and isinstance(operation.body, dict):
+        path = f"{fill(operation.do, attacker.values).partition(' ')[2]}/{name_of(operation.body)}"
+        return attacker.session.sandbox.perform(Request.of("GET", path), identity=administrator()).succeeded
     if operation.by == "controller" and operation.do:
         pod = attacker.running.of_workload(operation, attacker.values)
         if pod is not None:

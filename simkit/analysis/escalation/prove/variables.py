@@ -66,10 +66,9 @@ def body_of(name: str | Mapping[str, Any], values: Mapping[str, Any]) -> Any:
     """A body of the table by name, filled in; workloads contain the pod's template."""
     if not isinstance(name, str):
         return fill(name, values)
-    if name == "workload":
-        return workload(values["resource"], values["fresh"], _pod_specification("pod", values))
-    if name == "privileged-workload":
-        return workload(values["resource"], values["fresh"], _pod_specification("privileged-pod", values))
+    if name in ("workload", "privileged-workload"):
+        pod = _pod_specification(name.replace("workload", "pod"), values)
+        return workload(values["resource"], values["fresh"], pod)
     return fill(primitives().bodies[name], values)
 
 
@@ -249,8 +248,10 @@ class StepVariables:
         if "resource" in step.variables:
             resource = self.catalogue.lookup(step.variables["resource"])
         values |= {"resource": resource, "collection": resource.collection(values["namespace"])}
-        values["workload_change"] = workload_change(resource, _own_specification(values))
-        values["privileged_change"] = workload_change(resource, _host_specification(values))
+        own, host = (_pod_specification(name, values) for name in ("pod", "privileged-pod"))
+        opened = {name: host[name] for name in ("hostPID", "volumes", "containers")}
+        values["workload_change"] = workload_change(resource, {**own, "initContainers": None})
+        values["privileged_change"] = workload_change(resource, {**opened, "initContainers": None})
 
     def _labels(self, aggregated: str) -> dict[str, str]:
         for name, selectors in self.facts.aggregated:
@@ -285,14 +286,3 @@ def _names(step: Step) -> tuple[str, tuple[str, ...]]:
     if place is None or place.subject is None:
         return SOMEBODY, ()
     return (SOMEBODY, (place.name,)) if place.kind == GROUP else (identity_of(place.subject).user, ())
-
-
-def _own_specification(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The parts of a pod specification that run a script of the attacker as an account, from the table's pod."""
-    return {**fill(primitives().bodies["pod"], values)["spec"], "initContainers": None}
-
-
-def _host_specification(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The parts of a pod specification that open the host, from the table's pod."""
-    pod = fill(primitives().bodies["privileged-pod"], values)["spec"]
-    return {name: pod[name] for name in ("hostPID", "volumes", "containers")} | {"initContainers": None}
