@@ -39,10 +39,14 @@ class Edition:
     name: str
     stable_stays: bool
     """True if a stable version may never be removed within the major version of the project."""
-    beta_must_end: bool
-    """True if betas must be deprecated and removed in time."""
-    replaced_as_stable: bool
-    """True if flags and features may only be replaced by something as stable, as versions always were."""
+    is_present: bool
+    """True if betas must be deprecated and removed in time, and flags and features may only be replaced by something
+    as stable, as versions always were."""
+
+    @property
+    def weight(self) -> Weight:
+        """The weight of what only the present edition forbids."""
+        return "breach" if self.is_present else "notice"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,9 @@ from simkit.logic.lifecycle.findings import Edition, Finding
 from simkit.meta.errors import SimkitError
 
 EDITIONS: Final = {
-    "A": Edition("A", stable_stays=False, beta_must_end=False, replaced_as_stable=False),
-    "B": Edition("B", stable_stays=True, beta_must_end=False, replaced_as_stable=False),
-    "C": Edition("C", stable_stays=True, beta_must_end=True, replaced_as_stable=True),
+    "A": Edition("A", stable_stays=False, is_present=False),
+    "B": Edition("B", stable_stays=True, is_present=False),
+    "C": Edition("C", stable_stays=True, is_present=True),
 }
 """Editions of the policy: until January 2022, from then on, and the present one.
 

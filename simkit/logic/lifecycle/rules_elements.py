@@ -17,7 +17,6 @@ from simkit.logic.lifecycle.findings import (
     METRIC_LIFE,
     Edition,
     Finding,
-    Weight,
     ended_early,
 )
 from simkit.schema.releases import minor_of
@@ -108,7 +107,7 @@ def behaviors(history: History, calendar: Calendar, edition: Edition) -> Iterato
         instead, name = behavior.replacement, f"behaviour {behavior.name}"
         if behavior.deprecated and instead is not None and not instead.ours and not instead.transition:
             text = f"deprecated in favour of {instead.name} of others, with no way there described"
-            yield Finding("8", name, text, _weight(edition))
+            yield Finding("8", name, text, edition.weight)
         elif instead is not None and instead.ours:
             yield from _less_stable("8", name, behavior, edition)
 
@@ -117,11 +116,7 @@ def _less_stable(rule: str, name: str, element: Flag | Behavior, edition: Editio
     instead = element.replacement
     if element.deprecated and instead and Track.named(instead.stability) < Track.named(element.stability):
         text = f"deprecated in {element.deprecated} in favour of {instead.name}, which is {instead.stability}"
-        yield Finding(rule, name, text, _weight(edition))
-
-
-def _weight(edition: Edition) -> Weight:
-    return "breach" if edition.replaced_as_stable else "notice"
+        yield Finding(rule, name, text, edition.weight)
 
 
 # Feature gates

@@ -84,7 +84,6 @@ def _outlived_its_major(version: Version, calendar: Calendar) -> bool:
 
 def betas_are_deprecated_in_time(history: History, calendar: Calendar, edition: Edition) -> Iterator[Finding]:
     """Rule 4a, beta, first limit: deprecated at most nine months or three releases after its introduction."""
-    weight: Weight = "breach" if edition.beta_must_end else "notice"
     for group, version in _each(history):
         if version.track is not Track.BETA or not version.introduced:
             continue
@@ -94,7 +93,7 @@ def betas_are_deprecated_in_time(history: History, calendar: Calendar, edition: 
         due, lasted = calendar.after(version.introduced, BETA), calendar.describe(version.introduced, end)
         state = f"deprecated in {end}" if version.deprecated else f"not deprecated in {end}"
         text = f"{state}, {lasted} after its introduction; due by {due}"
-        yield Finding("4a", _name(group, version), text, weight)
+        yield Finding("4a", _name(group, version), text, edition.weight)
 
 
 def betas_are_served_long_enough(history: History, calendar: Calendar, edition: Edition) -> Iterator[Finding]:
@@ -105,7 +104,7 @@ def betas_are_served_long_enough(history: History, calendar: Calendar, edition: 
         name = _name(group, version)
         if version.removed:
             yield from ended_early("4a", name, version.deprecated, version.removed, BETA, calendar)
-        if version.deprecated and edition.beta_must_end:
+        if version.deprecated and edition.is_present:
             yield from _overrun(name, version, calendar)
 
 
@@ -141,13 +140,7 @@ def _moves(group: Group, what: str, moves: Mapping[str, str], calendar: Calendar
     for (_, old), (release, new) in pairwise(ordered):
         if old == new or track_of(old) is Track.ALPHA:
             continue
-        place = calendar.position(release)
-        missing = [
-            f"{calendar.at(each).name} does not serve {name}"
-            for each in (place - 1, place)
-            for name in (old, new)
-            if not any(version.is_served(each, calendar) for version in group.versions if version.name == name)
-        ]
+        missing = _missing(group, old, new, calendar.position(release), calendar)
         if missing:
             name = f"{what} version of {group.name or 'the core group'}"
             text = f"moves from {old} to {new} in {release}, but {'; '.join(missing)}"
@@ -161,15 +154,18 @@ def _moves(group: Group, what: str, moves: Mapping[str, str], calendar: Calendar
 
 def _overlap(group: Group, old: str, new: str, calendar: Calendar) -> Release | None:
     """The first release whose predecessor serves both versions, as it does itself; None where there is none."""
-    for place in range(1, len(calendar.releases)):
-        both = all(
-            any(version.is_served(each, calendar) for version in group.versions if version.name == name)
-            for each in (place - 1, place)
-            for name in (old, new)
-        )
-        if both:
-            return calendar.at(place)
-    return None
+    places = range(1, len(calendar.releases))
+    return next((calendar.at(place) for place in places if not _missing(group, old, new, place, calendar)), None)
+
+
+def _missing(group: Group, old: str, new: str, place: int, calendar: Calendar) -> list[str]:
+    """What a release, by its position, and the one before it do not serve of two versions."""
+    return [
+        f"{calendar.at(each).name} does not serve {name}"
+        for each in (place - 1, place)
+        for name in (old, new)
+        if not any(version.is_served(each, calendar) for version in group.versions if version.name == name)
+    ]
 
 
 def _second(group: Group, new: str, calendar: Calendar) -> Release | None:

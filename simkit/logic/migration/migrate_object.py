@@ -70,11 +70,9 @@ def migrate_object(obj: Object, release: str, *, output_version: str = "") -> Mi
             return MigratedObject(obj, person=(told,))
         return _with_references(MigratedObject(obj), release)
     wanted = output_version if output_version and convertible(kind, version, output_version) else ""
-    if not wanted and is_served(version, kind, release):
+    if wanted == version or (not wanted and is_served(version, kind, release)):
         return _with_references(MigratedObject(obj), release)
     target = wanted or successor(version, kind, release).partition(" ")[0]
-    if wanted == version:
-        return _with_references(MigratedObject(obj), release)
     if not target:
         return MigratedObject(obj, person=(f"{version} {kind} is gone at {release} and has no successor",))
     wrong_part = _wrong_metadata(obj)

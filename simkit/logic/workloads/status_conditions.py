@@ -25,9 +25,7 @@ def is_true(conditions: Sequence[Condition] | None, kind: str) -> bool:
     return found is not None and found.get("status") == "True"
 
 
-def with_condition(
-    conditions: Sequence[Condition] | None, wanted: Condition, now: str, *, time: str = "lastTransitionTime"
-) -> list[Condition]:
+def with_condition(conditions: Sequence[Condition] | None, wanted: Condition, now: str) -> list[Condition]:
     """The list with a condition, at the position of the one of its type, or at the end.
 
     Its time stays that of the old one unless its status is another.
@@ -35,10 +33,10 @@ def with_condition(
     present = list(conditions or ())
     for index, each in enumerate(present):
         if each.get("type") == wanted["type"]:
-            same = each.get("status") == wanted["status"]
-            present[index] = {**wanted, time: each.get(time) if same and each.get(time) else now}
+            since = each.get("lastTransitionTime") if each.get("status") == wanted["status"] else None
+            present[index] = {**wanted, "lastTransitionTime": since or now}
             return present
-    return [*present, {**wanted, time: now}]
+    return [*present, {**wanted, "lastTransitionTime": now}]
 
 
 def guarding(budgets: Iterable[Object], pod: Object) -> list[Object]:
