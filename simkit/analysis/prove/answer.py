@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Final, Literal
 
 from simkit.analysis.caveats import caveats_of
 from simkit.analysis.readable_frame import ReadableFrame
-from simkit.analysis.rendering import text_lines
-from simkit.analysis.result import Result
+from simkit.analysis.result import InLines
 from simkit.logic.authorizers.chain import RBAC
 from simkit.logic.authorizers.node_graph import FOLLOWED
 from simkit.meta.names import GroupResource
@@ -25,6 +24,10 @@ from simkit.seams.snapshot import Snapshot
 if TYPE_CHECKING:
     import pandas as pd
 
+    from simkit.analysis.prove.object_claim import ObjectCounterexample
+    from simkit.analysis.prove.permission import AccessCounterexample
+    from simkit.analysis.prove.reachable import PathCounterexample
+
 Verdict = Literal["PASS", "FAIL", "UNKNOWN"]
 PASS: Final = "PASS"
 FAIL: Final = "FAIL"
@@ -35,32 +38,8 @@ class NotReproduced(RuntimeError):
     """A counterexample that did not reproduce when it was executed. This is a fault of simkit, and never an answer."""
 
 
-class Counterexample(Protocol):
-    """A case that contradicts a claim, with its text in one line."""
-
-    @property
-    def subject(self) -> str:
-        """Who or what it is about, as text."""
-        ...
-
-    @property
-    def request(self) -> str:
-        """What is asked for, or reached."""
-        ...
-
-    @property
-    def reason(self) -> str:
-        """Why it is possible, or refused."""
-        ...
-
-    @property
-    def executed(self) -> bool:
-        """True if it was executed on a fork; False if only a decision was asked for."""
-        ...
-
-
-@dataclass(frozen=True)
-class ProofAnswer(Result):
+@dataclass(frozen=True, repr=False)
+class ProofAnswer(InLines):
     """The answer to a claim about all requests or all objects. In a condition it is true only if it is PASS.
 
     Attributes
@@ -73,7 +52,8 @@ class ProofAnswer(Result):
     why
         The reason in one paragraph.
     counterexamples
-        The cases that contradict the claim; empty unless the verdict is FAIL.
+        The cases that contradict the claim, each with ``subject``, ``request``, ``reason`` and ``executed``; empty
+        unless the verdict is FAIL.
     cases
         The classes of cases that were looked at, as a table.
     """
@@ -81,7 +61,7 @@ class ProofAnswer(Result):
     claim: str
     verdict: Verdict
     why: str
-    counterexamples: tuple[Counterexample, ...] = ()
+    counterexamples: tuple[AccessCounterexample | ObjectCounterexample | PathCounterexample, ...] = ()
     cases: pd.DataFrame = field(default_factory=ReadableFrame, repr=False, compare=False)
 
     @property
@@ -109,11 +89,6 @@ class ProofAnswer(Result):
     def _told_below(self) -> list[str]:
         """The counterexamples but for the one that the reason tells."""
         return [text for text in map(str, self.counterexamples) if text not in self.why]
-
-    def __str__(self) -> str:
-        return text_lines(self.lines())
-
-    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         """The verdict and the reason, above the cases, which open on a click."""
