@@ -4,20 +4,42 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from re import _constants as codes
 from re import _parser as parser
 from typing import Any, Final
 
+from simkit.meta.distribution import install_hint
+from simkit.meta.errors import SimkitError
+
+_LAST_LETTER: Final = 0x2FFFF
+_ESCAPE: Final = re.compile(r"\\u\{([0-9a-fA-F]+)\}")
 Formula = Any
 """A term of the solver, whose library has no types."""
+
+
+class _Solver:
+    """The library of the solver, which is imported once something is asked of it.
+
+    Raises SimkitError where it is not installed.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            import z3 as library
+        except ImportError as missing:
+            raise SimkitError(f"proofs about expressions need z3-solver: {install_hint('prove')}") from missing
+        return getattr(library, name)
+
+
+z3: Final[Any] = _Solver()
 
 
 class Untranslated(Exception):
     """A part of an expression for which there is no formula. Its text names the part."""
 
 
-def conjunction(z3: Any, parts: Iterable[Formula]) -> Formula:
+def conjunction(parts: Iterable[Formula]) -> Formula:
     """The formula that all of some formulas hold."""
     kept = [part for part in parts if not z3.is_true(part)]
     if any(z3.is_false(part) for part in kept):
@@ -25,7 +47,7 @@ def conjunction(z3: Any, parts: Iterable[Formula]) -> Formula:
     return z3.And(kept) if len(kept) > 1 else kept[0] if kept else z3.BoolVal(True)
 
 
-def disjunction(z3: Any, parts: Iterable[Formula]) -> Formula:
+def disjunction(parts: Iterable[Formula]) -> Formula:
     """The formula that one of some formulas holds."""
     kept = [part for part in parts if not z3.is_false(part)]
     if any(z3.is_true(part) for part in kept):
@@ -33,11 +55,24 @@ def disjunction(z3: Any, parts: Iterable[Formula]) -> Formula:
     return z3.Or(kept) if len(kept) > 1 else kept[0] if kept else z3.BoolVal(False)
 
 
-def negation(z3: Any, part: Formula) -> Formula:
+def negation(part: Formula) -> Formula:
     """The formula that another one does not hold."""
     if z3.is_true(part) or z3.is_false(part):
         return z3.BoolVal(z3.is_false(part))
     return part.arg(0) if z3.is_not(part) else z3.Not(part)
+
+
+def constant(text: str) -> Formula:
+    """A text as a constant of the solver. Raises Untranslated for letters that it does not have."""
+    if any(ord(letter) > _LAST_LETTER for letter in text):
+        raise Untranslated(f"the text {text!r}")
+    escapes = (letter if " " <= letter <= "~" and letter != "\\" else f"\\u{{{ord(letter):x}}}" for letter in text)
+    return z3.StringVal("".join(escapes))
+
+
+def plain_text(known: Formula) -> str:
+    """The text of a constant of the solver."""
+    return _ESCAPE.sub(lambda escape: chr(int(escape[1], 16)), known.as_string())
 
 
 _RANGES: Final = {
@@ -65,7 +100,7 @@ def choices(pattern: str) -> list[list[Any]]:
     return [items]
 
 
-def pattern_of(z3: Any, items: list[Any], constant: Callable[[str], Formula]) -> Formula:
+def pattern_of(items: list[Any]) -> Formula:
     """The expression of texts of which some part matches.
 
     Raises
@@ -77,12 +112,12 @@ def pattern_of(z3: Any, items: list[Any], constant: Callable[[str], Formula]) ->
     items = items[1:] if first else items
     last = bool(items) and items[-1] in ((codes.AT, codes.AT_END), (codes.AT, codes.AT_END_STRING))
     items = items[:-1] if last else items
-    around = anything(z3)
-    parts = [*([] if first else [around]), _Reader(z3, constant).sequence(items), *([] if last else [around])]
+    around = anything()
+    parts = [*([] if first else [around]), _sequence(items), *([] if last else [around])]
     return z3.Concat(*parts) if len(parts) > 1 else parts[0]
 
 
-def anything(z3: Any) -> Formula:
+def anything() -> Formula:
     """The expression of all texts."""
     return z3.Full(z3.ReSort(z3.StringSort()))
 
@@ -100,68 +135,64 @@ def _parsed(pattern: str) -> list[Any]:
     return list(found)
 
 
-class _Reader:
-    """The expressions of the parts of one pattern."""
+def _sequence(items: Any) -> Formula:
+    """The expression of parts one behind the other."""
+    made = [_part(code, value) for code, value in items]
+    if not made:
+        return z3.Re(z3.StringVal(""))
+    return made[0] if len(made) == 1 else z3.Concat(*made)
 
-    def __init__(self, z3: Any, constant: Callable[[str], Formula]) -> None:
-        self._z3, self._constant = z3, constant
 
-    def sequence(self, items: Any) -> Formula:
-        """The expression of parts one behind the other."""
-        made = [self._part(code, value) for code, value in items]
-        if not made:
-            return self._z3.Re(self._z3.StringVal(""))
-        return made[0] if len(made) == 1 else self._z3.Concat(*made)
+def _part(code: Any, value: Any) -> Formula:
+    if code is codes.LITERAL:
+        return z3.Re(constant(chr(value)))
+    if code is codes.NOT_LITERAL:
+        return _other_than(z3.Re(constant(chr(value))))
+    if code is codes.ANY:
+        return _other_than(z3.Re(constant("\n")))
+    if code is codes.IN:
+        return _class(value)
+    if code is codes.BRANCH:
+        return _union([_sequence(branch) for branch in value[1]])
+    if code is codes.SUBPATTERN and not value[1] and not value[2]:
+        return _sequence(value[3])
+    if code in (codes.MAX_REPEAT, codes.MIN_REPEAT):
+        return _repeated(*value)
+    raise Untranslated(f"{code} in a pattern")
 
-    def _part(self, code: Any, value: Any) -> Formula:
-        z3 = self._z3
-        if code is codes.LITERAL:
-            return z3.Re(self._constant(chr(value)))
-        if code is codes.NOT_LITERAL:
-            return self._other_than(z3.Re(self._constant(chr(value))))
-        if code is codes.ANY:
-            return self._other_than(z3.Re(self._constant("\n")))
-        if code is codes.IN:
-            return self._class(value)
-        if code is codes.BRANCH:
-            return self._union([self.sequence(branch) for branch in value[1]])
-        if code is codes.SUBPATTERN and not value[1] and not value[2]:
-            return self.sequence(value[3])
-        if code in (codes.MAX_REPEAT, codes.MIN_REPEAT):
-            return self._repeated(*value)
-        raise Untranslated(f"{code} in a pattern")
 
-    def _repeated(self, least: Any, most: Any, items: Any) -> Formula:
-        z3, inner = self._z3, self.sequence(items)
-        if most is codes.MAXREPEAT or int(most) >= _MOST_REPEATS:
-            if int(least) > _MOST_REPEATS or (most is not codes.MAXREPEAT):
-                raise Untranslated("so many repetitions in a pattern")
-            return (
-                z3.Star(inner) if int(least) == 0 else z3.Concat(z3.Loop(inner, int(least), int(least)), z3.Star(inner))
-            )
-        return z3.Loop(inner, int(least), int(most)) if int(most) else z3.Re(z3.StringVal(""))
+def _repeated(least: Any, most: Any, items: Any) -> Formula:
+    inner = _sequence(items)
+    if most is codes.MAXREPEAT or int(most) >= _MOST_REPEATS:
+        if int(least) > _MOST_REPEATS or (most is not codes.MAXREPEAT):
+            raise Untranslated("so many repetitions in a pattern")
+        return z3.Star(inner) if int(least) == 0 else z3.Concat(z3.Loop(inner, int(least), int(least)), z3.Star(inner))
+    return z3.Loop(inner, int(least), int(most)) if int(most) else z3.Re(z3.StringVal(""))
 
-    def _class(self, items: Any) -> Formula:
-        negated = bool(items) and items[0][0] is codes.NEGATE
-        found = self._union([each for code, value in items[negated:] for each in self._letters(code, value)])
-        return self._other_than(found) if negated else found
 
-    def _letters(self, code: Any, value: Any) -> list[Formula]:
-        z3 = self._z3
-        if code is codes.LITERAL:
-            return [z3.Re(self._constant(chr(value)))]
-        if code is codes.RANGE:
-            return [self._range(chr(value[0]), chr(value[1]))]
-        if code is codes.CATEGORY and value in _RANGES:
-            return [self._range(first, last) for first, last in _RANGES[value]]
-        raise Untranslated(f"{code} in a pattern")
+def _class(items: Any) -> Formula:
+    negated = bool(items) and items[0][0] is codes.NEGATE
+    found = _union([each for code, value in items[negated:] for each in _letters(code, value)])
+    return _other_than(found) if negated else found
 
-    def _range(self, first: str, last: str) -> Formula:
-        return self._z3.Range(self._constant(first), self._constant(last))
 
-    def _other_than(self, letters: Formula) -> Formula:
-        z3 = self._z3
-        return z3.Intersect(z3.AllChar(z3.ReSort(z3.StringSort())), z3.Complement(letters))
+def _letters(code: Any, value: Any) -> list[Formula]:
+    if code is codes.LITERAL:
+        return [z3.Re(constant(chr(value)))]
+    if code is codes.RANGE:
+        return [_range(chr(value[0]), chr(value[1]))]
+    if code is codes.CATEGORY and value in _RANGES:
+        return [_range(first, last) for first, last in _RANGES[value]]
+    raise Untranslated(f"{code} in a pattern")
 
-    def _union(self, some: list[Formula]) -> Formula:
-        return some[0] if len(some) == 1 else self._z3.Union(*some)
+
+def _range(first: str, last: str) -> Formula:
+    return z3.Range(constant(first), constant(last))
+
+
+def _other_than(letters: Formula) -> Formula:
+    return z3.Intersect(z3.AllChar(z3.ReSort(z3.StringSort())), z3.Complement(letters))
+
+
+def _union(some: list[Formula]) -> Formula:
+    return some[0] if len(some) == 1 else z3.Union(*some)

@@ -11,7 +11,7 @@ import orjson
 from simkit.analysis.admission.simulated_writes import POLICY
 from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.prove.answer import NotReproduced
-from simkit.analysis.prove.formulas import Formula
+from simkit.analysis.prove.formulas import Formula, z3
 from simkit.analysis.prove.object_search import ObjectSearch
 from simkit.analysis.prove.policy import CheckedPolicy
 from simkit.analysis.prove.symbols import Record, Universe
@@ -117,9 +117,9 @@ class ObjectClaims:
             self._unknown[:] = [write]
             accepted = [each.accepted(write, kept=each.facts(passes=True)) for each in passing]
             if refusing is not None:
-                accepted.append(universe.z3.Not(refusing.accepted(write, kept=refusing.facts(passes=False))))
+                accepted.append(z3.Not(refusing.accepted(write, kept=refusing.facts(passes=False))))
             write.prefer()
-            return universe.z3.And(accepted or [universe.z3.BoolVal(True)])
+            return z3.And(accepted or [z3.BoolVal(True)])
 
         return self._confirmed(ObjectSearch(self._schema, build), passing, refusing)
 

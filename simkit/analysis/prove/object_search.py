@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from simkit.analysis.prove.formulas import Formula, Untranslated
+from simkit.analysis.prove.formulas import Formula, Untranslated, plain_text, z3
 from simkit.analysis.prove.symbols import (
     Bounds,
     Either,
@@ -16,9 +16,7 @@ from simkit.analysis.prove.symbols import (
     Record,
     Scalar,
     Universe,
-    solver,
 )
-from simkit.analysis.prove.texts import plain_text
 from simkit.meta.objects import Object
 from simkit.schema.structural import Schema
 
@@ -90,7 +88,6 @@ class ObjectSearch:
         """Search for an object that meets the formula; objects that servers are likely to take are preferred."""
         if self.problem:
             return Searched(reason=self.problem)
-        z3 = solver()
         engine = z3.Solver()
         engine.set("random_seed", 0)
         engine.set("rlimit", EFFORT)
@@ -118,7 +115,6 @@ class ObjectSearch:
 
     def _preferred(self, engine: Any, preferred: Sequence[Formula]) -> tuple[Any, Mapping[str, str]]:
         """The answer with as many preferences as go together; of those that exclude each other, the first count."""
-        z3 = solver()
         marks = [z3.Bool(f"preference {number}") for number in range(len(preferred))]
         engine.push()
         engine.add(*(z3.Implies(mark, formula) for mark, formula in zip(marks, preferred)))
@@ -142,7 +138,7 @@ class ObjectSearch:
 
     def _smallest(self, engine: Any, texts: Mapping[str, str]) -> _Model:
         """The model without what can be left out, one field after the other."""
-        z3, found = solver(), _Model(engine.model(), texts)
+        found = _Model(engine.model(), texts)
         for flag in self._universe.flags:
             if found.holds(flag):
                 engine.push()
@@ -156,7 +152,6 @@ class ObjectSearch:
 
     def _checked(self, engine: Any, assumed: Sequence[Formula] = ()) -> tuple[Any, Mapping[str, str]]:
         """The solver's answer, with the texts of a model; models for which there are no texts are ruled out."""
-        z3 = solver()
         for _ in range(MOST_ROUNDS):
             answer = engine.check(*assumed)
             if answer != z3.sat or self._steps(engine) > EFFORT:
@@ -195,7 +190,7 @@ class ObjectSearch:
 
     def _mended(self, path: Sequence[str], reason: str) -> Formula | None:
         """The formula of objects that a fault of a field is not true of; None where the claim does not speak of it."""
-        z3, place = solver(), _place(self._object, path)
+        place = _place(self._object, path)
         if place is None or self._last is None:
             return None
         present, value = place
@@ -264,7 +259,6 @@ def _json(value: Any, model: _Model) -> Any:
 
 def _as_stored(value: Any, stored: Any, universe: Universe) -> list[Formula]:
     """What holds of a stored object: which of the fields that the formula speaks of it has, and its bools."""
-    z3 = universe.z3
     found: list[Formula] = []
     if isinstance(value, Record) and isinstance(stored, Mapping):
         for name, (present, inner) in value.fields.items():

@@ -7,7 +7,16 @@ from operator import add, ge, gt, le, lt, mul, neg, sub
 from typing import TYPE_CHECKING, Any, Final
 
 from simkit.analysis.prove.either import either, over
-from simkit.analysis.prove.formulas import Formula, Untranslated, anything, conjunction, disjunction, negation
+from simkit.analysis.prove.formulas import (
+    Formula,
+    Untranslated,
+    anything,
+    conjunction,
+    disjunction,
+    negation,
+    plain_text,
+    z3,
+)
 from simkit.analysis.prove.symbols import (
     Either,
     Listed,
@@ -19,8 +28,8 @@ from simkit.analysis.prove.symbols import (
     Scalar,
     Slot,
     Term,
+    bool_term,
 )
-from simkit.analysis.prove.texts import plain_text
 from simkit.language.cel.tree import Call, Literal, Node
 from simkit.language.cel.values import INT_MAX, INT_MIN
 
@@ -30,9 +39,9 @@ if TYPE_CHECKING:
 _COMPARED: Final[Mapping[str, Callable[[Any, Any], Any]]] = {"_<_": lt, "_<=_": le, "_>_": gt, "_>=_": ge}
 _COMPUTED: Final[Mapping[str, Callable[..., Any]]] = {"_+_": add, "_-_": sub, "_*_": mul, "-_": neg}
 _METHODS: Final[Mapping[str, tuple[Callable[..., Any], Callable[..., Any]]]] = {
-    "startsWith": (lambda z3, text, start: z3.PrefixOf(start, text), lambda anything, part: (part, anything)),
-    "endsWith": (lambda z3, text, end: z3.SuffixOf(end, text), lambda anything, part: (anything, part)),
-    "contains": (lambda z3, text, part: z3.Contains(text, part), lambda anything, part: (anything, part, anything)),
+    "startsWith": (lambda text, start: z3.PrefixOf(start, text), lambda anything, part: (part, anything)),
+    "endsWith": (lambda text, end: z3.SuffixOf(end, text), lambda anything, part: (anything, part)),
+    "contains": (lambda text, part: z3.Contains(text, part), lambda anything, part: (anything, part, anything)),
 }
 """Methods of texts, as a relation of two texts, and as a pattern around a constant."""
 TEXT_METHODS: Final = frozenset({*_METHODS, "matches"})
@@ -40,13 +49,9 @@ TEXT_METHODS: Final = frozenset({*_METHODS, "matches"})
 _NUMBERS: Final = ("int", "double")
 
 
-def _sure(reader: Translator, formula: Formula) -> Term:
-    return Term(Scalar("bool", formula), reader.z3.BoolVal(False))
-
-
-def _wrong(reader: Translator) -> Term:
+def _wrong() -> Term:
     """The term of operands for which there is no overload."""
-    return Term(Scalar("bool", reader.z3.BoolVal(False)), reader.z3.BoolVal(True))
+    return Term(Scalar("bool", z3.BoolVal(False)), z3.BoolVal(True))
 
 
 def _of_arguments(made: Callable[..., Term], *, sizes: bool = False) -> Callable[[Translator, Call], Term]:
@@ -62,7 +67,7 @@ def _of_arguments(made: Callable[..., Term], *, sizes: bool = False) -> Callable
 
 def _equal(reader: Translator, node: Call, one: Any, other: Any) -> Term:
     same = same_values(reader, one, other)
-    return _sure(reader, negation(reader.z3, same) if node.function == "_!=_" else same)
+    return bool_term(negation(same) if node.function == "_!=_" else same)
 
 
 def same_values(reader: Translator, one: Any, other: Any) -> Formula:
@@ -72,15 +77,13 @@ def same_values(reader: Translator, one: Any, other: Any) -> Formula:
         if one.kind == other.kind == "string":
             return reader.same_text(one.term, other.term)
         comparable = one.kind == other.kind or {one.kind, other.kind} == set(_NUMBERS)
-        return one.term == other.term if comparable else reader.z3.BoolVal(False)
+        return one.term == other.term if comparable else z3.BoolVal(False)
     if isinstance(one, Null) or isinstance(other, Null):
-        return reader.z3.BoolVal(isinstance(one, Null) and isinstance(other, Null))
+        return z3.BoolVal(isinstance(one, Null) and isinstance(other, Null))
     for value, against in ((one, other), (other, one)):
         if isinstance(value, Either):
-            z3, options = reader.z3, value.options
-            return disjunction(
-                z3, [conjunction(z3, (guard, same_values(reader, one, against))) for guard, one in options]
-            )
+            options = value.options
+            return disjunction([conjunction((guard, same_values(reader, one, against))) for guard, one in options])
         if isinstance(value, Maybe | Opaque):
             raise Untranslated("the comparison of other than scalars, lists and maps")
     if isinstance(one, Listed) and isinstance(other, Listed):
@@ -88,10 +91,10 @@ def same_values(reader: Translator, one: Any, other: Any) -> Formula:
     if isinstance(one, Mapped) and isinstance(other, Mapped):
         return _same_maps(reader, one, other)
     if one is other:
-        return reader.z3.BoolVal(True)
+        return z3.BoolVal(True)
     if {type(one), type(other)} <= {Record, Mapped}:
         raise Untranslated("the comparison of objects")
-    return reader.z3.BoolVal(False)
+    return z3.BoolVal(False)
 
 
 def _same_lists(reader: Translator, one: Listed, other: Listed) -> Formula:
@@ -101,11 +104,11 @@ def _same_lists(reader: Translator, one: Listed, other: Listed) -> Formula:
         reader.universe.bounds.need(side.origins, len(against.slots) + 1)
     if one.origins and other.origins:
         reader.universe.bounds.inexact("lists of the object are compared with each other")
-    z3, same = reader.z3, []
+    same = []
     for number in range(max(len(one.slots), len(other.slots))):
         left, right = (side.slots[number] if number < len(side.slots) else None for side in (one, other))
         if left is None or right is None:
-            same.append(negation(z3, (left or right).present))  # type: ignore[union-attr]
+            same.append(negation((left or right).present))  # type: ignore[union-attr]
             continue
         both = z3.Implies(left.present, same_values(reader, left.value, right.value))
         same.append(z3.And(left.present == right.present, both))
@@ -114,7 +117,7 @@ def _same_lists(reader: Translator, one: Listed, other: Listed) -> Formula:
 
 def _same_maps(reader: Translator, one: Mapped, other: Mapped) -> Formula:
     """The formula that two maps have the same entries; an entry in which they differ is the witness that they do."""
-    z3, same = reader.z3, []
+    same = []
     for side, against in ((one, other), (other, one)):
         reader.universe.bounds.need(side.origins, len(against.slots) + 1)
         for slot in side.slots:
@@ -131,10 +134,10 @@ def _same_maps(reader: Translator, one: Mapped, other: Mapped) -> Formula:
 def _ordered(reader: Translator, node: Call, one: Any, other: Any) -> Term:
     kinds = [each.kind if isinstance(each, Scalar) else "" for each in (one, other)]
     if all(kind in _NUMBERS for kind in kinds) or kinds == ["string", "string"]:
-        return _sure(reader, _COMPARED[node.function](one.term, other.term))
+        return bool_term(_COMPARED[node.function](one.term, other.term))
     if kinds == ["bool", "bool"]:
         raise Untranslated("the order of bools")
-    return _wrong(reader)
+    return _wrong()
 
 
 def _note_sizes(reader: Translator, node: Call) -> None:
@@ -149,56 +152,53 @@ def _note_sizes(reader: Translator, node: Call) -> None:
 def _constant(reader: Translator, node: Node) -> int | None:
     """The integer that a part always is; None for other parts."""
     value = reader.read(node).value
-    known = isinstance(value, Scalar) and reader.z3.is_int_value(value.term)
+    known = isinstance(value, Scalar) and z3.is_int_value(value.term)
     return int(value.term.as_long()) if known else None
 
 
 def _calculated(reader: Translator, node: Call, *values: Any) -> Term:
-    z3, sure = reader.z3, reader.z3.BoolVal(False)
     if node.function == "_+_" and all(isinstance(value, Listed) for value in values):
         slots = tuple(slot for value in values for slot in value.slots)
         origins = frozenset[str]().union(*(value.origins for value in values))
-        return Term(Listed(slots, origins, contiguous=False), sure)
+        return Term(Listed(slots, origins, contiguous=False))
     kinds = {value.kind if isinstance(value, Scalar) else "" for value in values}
     if node.function == "_+_" and kinds == {"string"}:
-        return Term(Scalar("string", z3.simplify(z3.Concat(values[0].term, values[1].term))), sure)
+        return Term(Scalar("string", z3.simplify(z3.Concat(values[0].term, values[1].term))))
     if "double" in kinds or any(isinstance(value, Opaque) for value in values):
         raise Untranslated(f"the operator {node.function.strip('_')} on other than integers, texts and lists")
     if kinds != {"int"}:
-        return _wrong(reader)
+        return _wrong()
     found = _COMPUTED[node.function](*(value.term for value in values))
     return Term(Scalar("int", found), z3.Or(found < INT_MIN, found > INT_MAX))
 
 
 def _contained(reader: Translator, node: Call, wanted: Any, where: Any) -> Term:
-    z3 = reader.z3
     if isinstance(where, Mapped):
         if not isinstance(wanted, Scalar) or wanted.kind != "string":
-            return _sure(reader, z3.BoolVal(False))
-        return _sure(reader, reader.looked_up(where, wanted.term, node.arguments[0])[0])
+            return bool_term(z3.BoolVal(False))
+        return bool_term(reader.looked_up(where, wanted.term, node.arguments[0])[0])
     if isinstance(where, Record):
         if isinstance(node.arguments[0], Literal) and isinstance(node.arguments[0].value, str):
-            return _sure(reader, reader.member(where, node.arguments[0].value)[0])
+            return bool_term(reader.member(where, node.arguments[0].value)[0])
         raise Untranslated("a key of an object that is no constant")
     if not isinstance(where, Listed):
-        return _wrong(reader)
+        return _wrong()
     reader.note_dependence(where)
     reader.universe.bounds.need(where.origins)
-    hits = [conjunction(z3, (slot.present, same_values(reader, wanted, slot.value))) for slot in where.slots]
-    return _sure(reader, disjunction(z3, hits))
+    hits = [conjunction((slot.present, same_values(reader, wanted, slot.value))) for slot in where.slots]
+    return bool_term(disjunction(hits))
 
 
 def indexed(reader: Translator, node: Call, where: Any, index: Any) -> Term:
     """The element of a list or a map at an index."""
-    z3 = reader.z3
     if isinstance(where, Mapped | Record) and isinstance(node.arguments[1], Literal):
         name = node.arguments[1].value
         if isinstance(name, str):
             present, value = reader.member(where, name)
-            return Term(value, negation(z3, present))
+            return Term(value, negation(present))
     if isinstance(where, Mapped) and isinstance(index, Scalar) and index.kind == "string":
         present, value = reader.looked_up(where, index.term, node.arguments[1])
-        return Term(value, negation(z3, present))
+        return Term(value, negation(present))
     if isinstance(where, Scalar | Null):
         return Term(Null(), z3.BoolVal(True))
     if not isinstance(where, Listed) or not isinstance(index, Scalar) or not z3.is_int_value(index.term):
@@ -210,27 +210,25 @@ def indexed(reader: Translator, node: Call, where: Any, index: Any) -> Term:
 
 def _numbered(reader: Translator, where: Listed, position: int) -> Term:
     """The element at a position, of those slots that hold any."""
-    z3 = reader.z3
     if where.contiguous:
         inside = 0 <= position < len(where.slots)
         slot = where.slots[position] if inside else Slot(z3.BoolVal(False), Null())
-        return Term(slot.value, negation(z3, slot.present))
+        return Term(slot.value, negation(slot.present))
     found, hits = None, []
     for number in reversed(range(len(where.slots))):
         slot = where.slots[number]
-        hits.append(z3.And(slot.present, count(z3, where.slots[:number]) == position))
-        found = slot.value if found is None else either(z3, hits[-1], slot.value, found)
-    return Term(found or Null(), negation(z3, z3.Or(hits or [z3.BoolVal(False)])))
+        hits.append(z3.And(slot.present, count(where.slots[:number]) == position))
+        found = slot.value if found is None else either(hits[-1], slot.value, found)
+    return Term(found or Null(), negation(z3.Or(hits or [z3.BoolVal(False)])))
 
 
 def _size(reader: Translator, node: Call) -> Term:
     def made(value: Any) -> Term:
-        z3, sure = reader.z3, reader.z3.BoolVal(False)
         if isinstance(value, Listed | Mapped):
             _bound_size(reader, node, value)
-            return Term(Scalar("int", count(z3, value.slots)), sure)
+            return Term(Scalar("int", count(value.slots)))
         if isinstance(value, Scalar) and value.kind == "string":
-            return Term(Scalar("int", z3.Length(value.term)), sure)
+            return Term(Scalar("int", z3.Length(value.term)))
         if isinstance(value, Record):
             raise Untranslated("the size of an object")
         return Term(Scalar("int", z3.IntVal(0)), z3.BoolVal(True))
@@ -246,7 +244,7 @@ def _bound_size(reader: Translator, node: Call, value: Listed | Mapped) -> None:
         reader.universe.bounds.inexact("a size is used other than in a comparison with a constant")
 
 
-def count(z3: Any, slots: Sequence[Slot]) -> Formula:
+def count(slots: Sequence[Slot]) -> Formula:
     """The number of slots that hold something."""
     return z3.Sum([z3.IntVal(0), *(z3.If(slot.present, z3.IntVal(1), z3.IntVal(0)) for slot in slots)])
 
@@ -259,23 +257,23 @@ def of_texts(reader: Translator, node: Call) -> Term:
 
 def _of_texts(reader: Translator, node: Call, value: Any, argument: Any) -> Term:
     if any(not isinstance(each, Scalar) or each.kind != "string" for each in (value, argument)):
-        return _wrong(reader)
+        return _wrong()
     text, other = value.term, argument.term
-    if not reader.z3.is_string_value(other):
+    if not z3.is_string_value(other):
         if node.function == "matches":
             raise Untranslated("matches() with a pattern that is not a constant")
-        return _sure(reader, _METHODS[node.function][0](reader.z3, text, other))
+        return bool_term(_METHODS[node.function][0](text, other))
     if node.function == "matches":
-        return _sure(reader, reader.universe.is_like(text, plain_text(other)))
-    pattern = reader.z3.Concat(*_METHODS[node.function][1](anything(reader.z3), reader.z3.Re(other)))
+        return bool_term(reader.universe.is_like(text, plain_text(other)))
+    pattern = z3.Concat(*_METHODS[node.function][1](anything(), z3.Re(other)))
     key = f"{node.function} {plain_text(other)!r}"
-    return _sure(reader, reader.universe.texts.test(text, key, pattern))
+    return bool_term(reader.universe.texts.test(text, key, pattern))
 
 
 def _converted(reader: Translator, node: Call, value: Any) -> Term:
     """A conversion, which changes nothing about a value that has the type already."""
     if node.function == "dyn" or (isinstance(value, Scalar) and value.kind == node.function):
-        return Term(value, reader.z3.BoolVal(False))
+        return Term(value)
     raise Untranslated(f"{node.function}()")
 
 
@@ -295,17 +293,13 @@ METHODS: Final = ("hasValue", "value", "orValue", "or")
 """The methods of optional values."""
 
 
-def _certain(reader: Translator, value: Any) -> Term:
-    return Term(value, reader.z3.BoolVal(False))
-
-
 def inside_optional(reader: Translator, value: Any, name: str) -> Term:
     """The optional member of a value, or of the value in an optional."""
     if isinstance(value, Maybe):
-        inner = over(reader.z3, [_certain(reader, value.value)], lambda each: inside_optional(reader, each, name))
-        nothing = Maybe(reader.z3.BoolVal(False), Null())
-        return _certain(reader, either(reader.z3, value.present, inner.value, nothing))
-    return _certain(reader, Maybe(*reader.member(value, name)))
+        inner = over([Term(value.value)], lambda each: inside_optional(reader, each, name))
+        nothing = Maybe(z3.BoolVal(False), Null())
+        return Term(either(value.present, inner.value, nothing))
+    return Term(Maybe(*reader.member(value, name)))
 
 
 def _member(reader: Translator, node: Call) -> Term:
@@ -316,10 +310,10 @@ def _member(reader: Translator, node: Call) -> Term:
 
     def made(value: Any, key: Any) -> Term:
         inner = value.value if isinstance(value, Maybe) else value
-        found = over(reader.z3, [_certain(reader, inner)], lambda each: indexed(reader, node, each, key))
-        there = value.present if isinstance(value, Maybe) else reader.z3.BoolVal(True)
-        present = conjunction(reader.z3, (there, negation(reader.z3, found.error)))
-        return _certain(reader, Maybe(present, found.value))
+        found = over([Term(inner)], lambda each: indexed(reader, node, each, key))
+        there = value.present if isinstance(value, Maybe) else z3.BoolVal(True)
+        present = conjunction((there, negation(found.error)))
+        return Term(Maybe(present, found.value))
 
     return reader.applied(node, node.arguments, made)
 
@@ -327,14 +321,13 @@ def _member(reader: Translator, node: Call) -> Term:
 def _of_optional(reader: Translator, node: Call) -> Term:
     """``hasValue`` and ``value`` of an optional."""
     assert node.target is not None
-    z3 = reader.z3
 
     def made(value: Any) -> Term:
         if not isinstance(value, Maybe):
             return Term(Null(), z3.BoolVal(True))
         if node.function == "hasValue":
-            return _certain(reader, Scalar("bool", value.present))
-        return Term(value.value, negation(z3, value.present))
+            return Term(Scalar("bool", value.present))
+        return Term(value.value, negation(value.present))
 
     return reader.applied(node, [node.target], made)
 
@@ -345,14 +338,14 @@ def _alternative(reader: Translator, node: Call) -> Term:
     Of what is no optional they give the value itself.
     """
     assert node.target is not None
-    z3, other = reader.z3, reader.read(node.arguments[0])
+    other = reader.read(node.arguments[0])
 
     def made(value: Any) -> Term:
         if not isinstance(value, Maybe):
-            return _certain(reader, value)
+            return Term(value)
         chosen = value if node.function == "or" else value.value
-        error = conjunction(z3, (negation(z3, value.present), other.error))
-        return Term(either(z3, value.present, chosen, other.value), error)
+        error = conjunction((negation(value.present), other.error))
+        return Term(either(value.present, chosen, other.value), error)
 
     return reader.applied(node, [node.target], made)
 
@@ -360,8 +353,8 @@ def _alternative(reader: Translator, node: Call) -> Term:
 def _made(reader: Translator, node: Call) -> Term:
     """``optional.of`` and ``optional.none``."""
     if not node.arguments:
-        return _certain(reader, Maybe(reader.z3.BoolVal(False), Null()))
-    return reader.applied(node, node.arguments, lambda value: _certain(reader, Maybe(reader.z3.BoolVal(True), value)))
+        return Term(Maybe(z3.BoolVal(False), Null()))
+    return reader.applied(node, node.arguments, lambda value: Term(Maybe(z3.BoolVal(True), value)))
 
 
 OPTIONALS: Final[Mapping[str, Callable[[Translator, Call], Term]]] = {

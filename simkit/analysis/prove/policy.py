@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from simkit.analysis.admission.simulated_writes import SnapshotReader
 from simkit.analysis.catalogue import binding_object, catalogue_of, policy_object
-from simkit.analysis.prove.formulas import Formula, Untranslated
+from simkit.analysis.prove.formulas import Formula, Untranslated, constant, z3
 from simkit.analysis.prove.operators import same_values
 from simkit.analysis.prove.symbols import Mapped, Null, Record, Scalar, Term
 from simkit.analysis.prove.translate import EVERYTHING, Facts, Translator
@@ -93,7 +93,6 @@ class CheckedPolicy:
         kept
             What counts of the validations, where it is known that the formula is to hold, or not to hold.
         """
-        z3 = write.universe.z3
         matched = self._matched(write)
         if z3.is_false(matched):
             return z3.BoolVal(True)
@@ -102,7 +101,7 @@ class CheckedPolicy:
 
     def _passing(self, write: UnknownWrite, param: Any, kept: Facts) -> Formula:
         """The formula of writes that pass with one parameter."""
-        z3, fails = write.universe.z3, self._policy.fails
+        fails = self._policy.fails
         asked = self._translator(write, param, of_conditions=True)
         conditions = [asked.truth(each.node) for each in self._programs["matchConditions"]]
         translator = self._translator(write, param)
@@ -114,13 +113,12 @@ class CheckedPolicy:
         return z3.Or(skipped, decided)
 
     def _translator(self, write: UnknownWrite, param: Any, *, of_conditions: bool = False) -> Translator:
-        false = write.universe.z3.BoolVal(False)
         known: dict[str, Callable[[], Term]] = {
-            "object": lambda: Term(write.object, false),
-            "oldObject": lambda: Term(Null(), false),
-            "request": lambda: Term(write.request(), false),
-            "namespaceObject": lambda: Term(Null() if of_conditions else write.namespace(), false),
-            "params": lambda: Term(param, false),
+            "object": lambda: Term(write.object),
+            "oldObject": lambda: Term(Null()),
+            "request": lambda: Term(write.request()),
+            "namespaceObject": lambda: Term(Null() if of_conditions else write.namespace()),
+            "params": lambda: Term(param),
         }
         names = (each["name"] for each in self._policy.spec.get("variables") or ())
         variables = {name: program.node for name, program in zip(names, self._programs["variables"])}
@@ -130,7 +128,6 @@ class CheckedPolicy:
 
     def _matched(self, write: UnknownWrite) -> Formula:
         """The formula of writes that the policy and its binding match."""
-        z3 = write.universe.z3
         translator = self._translator(write, Null())
         narrowed = (self._constraints, at(self._given or {}, "spec", "matchResources"))
         return z3.simplify(z3.And([_matched(write, translator, spec) for spec in narrowed if spec is not None]))
@@ -151,7 +148,7 @@ class CheckedPolicy:
             params = params_of(self._policy, ref, "", Write({}).reader(self._snapshot))
         except Misconfigured as error:
             raise Untranslated(f"the binding of {self.name}: {error}") from None
-        return [known_value(write.universe, param) for param in params]
+        return [known_value(param) for param in params]
 
     # On one write
 
@@ -199,7 +196,7 @@ def _with_defaults(obj: Object, field: str) -> Object:
 
 def _matched(write: UnknownWrite, translator: Translator, spec: Mapping[str, Any]) -> Formula:
     """The formula of writes that rules and selectors match."""
-    z3, rules = write.universe.z3, spec.get("resourceRules")
+    rules = spec.get("resourceRules")
     named = z3.BoolVal(True) if not rules else z3.Or([_named(write, rule) for rule in rules])
     if z3.is_false(z3.simplify(named)):
         reader = Write({}).reader(write.snapshot)
@@ -212,7 +209,7 @@ def _matched(write: UnknownWrite, translator: Translator, spec: Mapping[str, Any
 
 def _named(write: UnknownWrite, rule: Mapping[str, Any]) -> Formula:
     """The formula of writes that a rule names."""
-    z3, resource = write.universe.z3, write.resource
+    resource = write.resource
     place = DEFAULT_NAMESPACE if resource.namespaced else ""
     some = AdmissionAttributes(administrator(), CREATE, resource.gvr, resource.gvk, namespace=place)
     if not in_scope(rule, some) or not names(rule, CREATE, resource.gvr, ""):
@@ -236,16 +233,16 @@ def _selected(write: UnknownWrite, translator: Translator, spec: Mapping[str, An
 
 def _labelled(translator: Translator, obj: Record, selector: labels.LabelSelector) -> Formula:
     """The formula that the labels of an object match a selector."""
-    z3, universe, parts = translator.z3, translator.universe, []
+    parts = []
     present, found = obj.field("metadata")[1].field("labels")
     assert isinstance(found, Mapped)
     for requirement in selector.requirements:
-        inside, value = translator.looked_up(found, universe.constant(requirement.key))
+        inside, value = translator.looked_up(found, constant(requirement.key))
         there = z3.And(present, inside)
         if requirement.operator in ("exists", "!"):
             parts.append(there if requirement.operator == "exists" else z3.Not(there))
             continue
-        texts = [Scalar("string", universe.constant(each)) for each in requirement.values]
+        texts = [Scalar("string", constant(each)) for each in requirement.values]
         hits = [same_values(translator, value, text) for text in texts]
         listed = z3.And(there, z3.Or(hits or [z3.BoolVal(False)]))
         parts.append(listed if requirement.operator == "in" else z3.Not(listed))

@@ -11,11 +11,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from simkit.analysis.prove.formulas import Formula, Untranslated, choices, pattern_of
-from simkit.analysis.prove.texts import TextTests, as_constant
+from simkit.analysis.prove.formulas import Formula, Untranslated, choices, constant, pattern_of, z3
+from simkit.analysis.prove.texts import TextTests
 from simkit.language.cel.decl_types import escaped
-from simkit.meta.distribution import install_hint
-from simkit.meta.errors import SimkitError
 from simkit.schema.structural import NO_DEFAULT, Schema
 
 MOST_SLOTS: Final = 24
@@ -26,7 +24,6 @@ _LONGEST: Final = 1000
 """The letters up to which lengths are patterns."""
 _INT: Final = (-(2**63), 2**63 - 1)
 _INT32: Final = (-(2**31), 2**31 - 1)
-_LAST_LETTER: Final = 0x2FFFF
 EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     "date": ("2024-01-01",),
     "date-time": ("2024-01-01T00:00:00Z", "2034-01-01T00:00:00Z"),
@@ -48,15 +45,6 @@ _KEY: Final = "^([a-z0-9]+([-.][a-z0-9]+)*/)?[a-zA-Z0-9]+([-._][a-zA-Z0-9]+)*$"
 """The patterns of names and of keys of labels."""
 _USUAL_MOST: Final = 30000
 """A number that servers take nearly everywhere, as a port or otherwise."""
-
-
-def solver() -> Any:
-    """The library of the solver. Raises SimkitError where it is not installed."""
-    try:
-        import z3
-    except ImportError as missing:
-        raise SimkitError(f"proofs about expressions need z3-solver: {install_hint('prove')}") from missing
-    return z3
 
 
 @dataclass(frozen=True)
@@ -84,10 +72,15 @@ class Either:
 
 @dataclass(frozen=True)
 class Term:
-    """The value of a part of an expression, and the formula of its error."""
+    """The value of a part of an expression, and the formula of its error; without one there is none."""
 
     value: Any
-    error: Formula
+    error: Formula = field(default_factory=lambda: z3.BoolVal(False))
+
+
+def bool_term(formula: Formula, *error: Formula) -> Term:
+    """The term of a bool."""
+    return Term(Scalar("bool", formula), *error)
 
 
 @dataclass(frozen=True)
@@ -173,15 +166,20 @@ class Record:
             node = self.schema.fields.get(name)
             if node is None and (self.schema.preserve_unknown or not self.schema.fields):
                 raise Untranslated(f"{self.path}.{name}, which no schema describes")
-            self.fields[name] = (self.universe.z3.BoolVal(False), None) if node is None else self._made(name, node)
+            self.fields[name] = (z3.BoolVal(False), None) if node is None else self._made(name, node)
         return self.fields[name]
+
+    def settled(self, name: str, value: Any = None) -> Any:
+        """The value of a field that is there for certain: its own, or the one that it is given."""
+        self.fields[name] = z3.BoolVal(True), self.field(name)[1] if value is None else value
+        return self.fields[name][1]
 
     def named(self, spelled: str) -> tuple[Formula, Any]:
         """The same for the name that expressions use."""
         return self.field(self.universe.names_of(self.schema).get(spelled, spelled))
 
     def _made(self, name: str, node: Schema) -> tuple[Formula, Any]:
-        z3, path = self.universe.z3, f"{self.path}.{name}".lstrip(".")
+        path = f"{self.path}.{name}".lstrip(".")
         value = self.universe.value(node, path)
         if name in self.schema.required and isinstance(value, Listed):
             self.universe.likely.append(value.slots[0].present)
@@ -205,10 +203,10 @@ class Universe:
     """
 
     def __init__(self, bounds: Bounds) -> None:
-        self.z3, self.bounds = solver(), bounds
+        self.bounds = bounds
         self.custom: set[str] = set()
         """The parts of a write that are custom resources, whose empty fields are written."""
-        self.texts = TextTests(self.z3)
+        self.texts = TextTests()
         self.known: list[Formula] = []
         """What holds for every valid object."""
         self.likely: list[Formula] = []
@@ -243,42 +241,36 @@ class Universe:
 
     def flag(self, path: str) -> Formula:
         """A variable that says whether something is there."""
-        self.flags.append(self.z3.Bool(self.fresh(f"{path}?")))
+        self.flags.append(z3.Bool(self.fresh(f"{path}?")))
         return self.flags[-1]
 
     def is_text(self, term: Formula, text: str) -> Formula:
         """The formula that a text is this one."""
-        return self.texts.test(term, f"is {text!r}", self.z3.Re(self.constant(text)))
+        return self.texts.test(term, f"is {text!r}", z3.Re(constant(text)))
 
     def is_shorter(self, term: Formula, letters: int) -> Formula:
         """The formula that a text has fewer letters than so many."""
         if letters > _LONGEST:
-            return self.z3.Length(term) < letters
-        pattern = self.z3.Loop(self.z3.AllChar(self.z3.ReSort(self.z3.StringSort())), 0, letters - 1)
-        return self.texts.test(term, f"shorter than {letters}", pattern) if letters > 0 else self.z3.BoolVal(False)
+            return z3.Length(term) < letters
+        pattern = z3.Loop(z3.AllChar(z3.ReSort(z3.StringSort())), 0, letters - 1)
+        return self.texts.test(term, f"shorter than {letters}", pattern) if letters > 0 else z3.BoolVal(False)
 
     def is_like(self, term: Formula, pattern: str) -> Formula:
         """The formula that a part of a text matches a pattern. Raises Untranslated for some patterns."""
-        known = [pattern_of(self.z3, each, self.constant) for each in choices(pattern)]
-        return self.texts.test(term, f"matches {pattern!r}", self.z3.Union(*known) if len(known) > 1 else known[0])
-
-    def constant(self, text: str) -> Formula:
-        """The text as a constant of the solver. Raises Untranslated for letters that it does not have."""
-        if any(ord(letter) > _LAST_LETTER for letter in text):
-            raise Untranslated(f"the text {text!r}")
-        return as_constant(self.z3, text)
+        known = [pattern_of(each) for each in choices(pattern)]
+        return self.texts.test(term, f"matches {pattern!r}", z3.Union(*known) if len(known) > 1 else known[0])
 
     def value(self, node: Schema, path: str) -> Any:
         """An unknown value of a schema."""
         if node.nullable:
             null = self.flag(f"{path} is null")
-            self.likely.append(self.z3.Not(null))
+            self.likely.append(z3.Not(null))
             inner = Schema({**node.row, "nullable": False}, node.definition)
-            return Either(((null, Null()), (self.z3.Not(null), self.value(inner, path))))
+            return Either(((null, Null()), (z3.Not(null), self.value(inner, path))))
         if node.int_or_string:
             number, shapes = self.flag(f"{path} is a number"), ({"type": "integer"}, {"type": "string"})
             one, other = (self.value(Schema(shape, node.definition), path) for shape in shapes)
-            return Either(((number, one), (self.z3.Not(number), other)))
+            return Either(((number, one), (z3.Not(number), other)))
         if node.type == "string" or node.format == "quantity":
             return self._text(node, path)
         if node.type in ("boolean", "integer", "number"):
@@ -292,7 +284,6 @@ class Universe:
         return Opaque(f"{path}, which no schema describes")
 
     def _text(self, node: Schema, path: str) -> Scalar:
-        z3 = self.z3
         term = z3.String(self.fresh(path))
         if node.enum:
             self.require(z3.Or([self.is_text(term, str(each)) for each in node.enum]))
@@ -318,11 +309,11 @@ class Universe:
         if name in _USUAL:
             self.usual.append(self.is_text(term, _USUAL[name]))
         is_key = path.endswith(".key")
-        pattern = pattern_of(self.z3, choices(_KEY if is_key else _NAME)[0], self.constant)
+        pattern = pattern_of(choices(_KEY if is_key else _NAME)[0])
         self.usual.append(self.texts.test(term, f"usual {'key' if is_key else 'name'}", pattern))
 
     def _number_or_bool(self, node: Schema, path: str) -> Scalar:
-        z3, name = self.z3, self.fresh(path)
+        name = self.fresh(path)
         if node.type == "boolean":
             return Scalar("bool", z3.Bool(name))
         term = z3.Int(name) if node.type == "integer" else z3.Real(name)
@@ -338,7 +329,6 @@ class Universe:
         return Scalar("int" if node.type == "integer" else "double", term)
 
     def _list(self, items: Schema, path: str) -> Listed:
-        z3 = self.z3
         slots: list[Slot] = []
         for number in range(self.bounds.slots(path)):
             present = self.flag(f"{path}[{number}]")
@@ -348,7 +338,6 @@ class Universe:
         return Listed(tuple(slots), frozenset({path}))
 
     def _map(self, values: Schema, path: str) -> Mapped:
-        z3 = self.z3
         slots: list[Slot] = []
         for number in range(self.bounds.slots(path)):
             present, key = self.flag(f"{path}[{number}]"), z3.String(self.fresh(f"{path}.key"))
@@ -361,7 +350,6 @@ class Universe:
 
     def nonzero(self, value: Any) -> Formula:
         """The formula of a value that Go writes although the field may be left out."""
-        z3 = self.z3
         if isinstance(value, Listed | Mapped):
             return z3.Or([slot.present for slot in value.slots])
         if isinstance(value, Either):

@@ -8,13 +8,12 @@ remembered. Texts that are equal have their tests together, and those that are n
 
 from __future__ import annotations
 
-import re
 from ast import literal_eval
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from simkit.analysis.prove.formulas import Formula
+from simkit.analysis.prove.formulas import Formula, constant, plain_text, z3
 
 EFFORT: Final = 2_000_000
 """The solver's own count of steps for one text, after which it gives up."""
@@ -22,7 +21,6 @@ Signs = frozenset[tuple[str, bool]]
 """Tests by their keys, with what they say."""
 _IS: Final = "is "
 """The beginning of the key of a test that a text is a constant."""
-_ESCAPE: Final = re.compile(r"\\u\{([0-9a-fA-F]+)\}")
 
 
 @dataclass(frozen=True)
@@ -47,16 +45,9 @@ class _Same:
 
 
 class TextTests:
-    """All tests of the texts of one question.
+    """All tests of the texts of one question."""
 
-    Parameters
-    ----------
-    z3
-        The library of the solver.
-    """
-
-    def __init__(self, z3: Any) -> None:
-        self._z3 = z3
+    def __init__(self) -> None:
         self._variables: dict[str, Formula] = {}
         self._tests: dict[str, dict[str, TextTest]] = {}
         self._pairs: dict[tuple[str, str], Formula] = {}
@@ -78,26 +69,25 @@ class TextTests:
             What tells the pattern from others.
         """
         if not self._is_apart(term):
-            return self._z3.simplify(self._z3.InRe(term, pattern))
+            return z3.simplify(z3.InRe(term, pattern))
         name = term.decl().name()
         tests = self._tests[name]
         if key not in tests:
             self._patterns[key] = pattern
-            tests[key] = TextTest(self._z3.Bool(f"{name} {key}"), pattern)
+            tests[key] = TextTest(z3.Bool(f"{name} {key}"), pattern)
         return tests[key].passed
 
     def same(self, one: Formula, other: Formula) -> Formula:
         """The formula that two texts are the same."""
         if one.eq(other):
-            return self._z3.BoolVal(True)
+            return z3.BoolVal(True)
         if not self._is_apart(one) or not self._is_apart(other):
             return one == other
         first, second = sorted((one.decl().name(), other.decl().name()))
-        return self._pairs.setdefault((first, second), self._z3.Bool(f"{first} is {second}"))
+        return self._pairs.setdefault((first, second), z3.Bool(f"{first} is {second}"))
 
     def _is_apart(self, term: Formula) -> bool:
         """True for a variable that formulas mention in tests alone."""
-        z3 = self._z3
         if not (z3.is_const(term) and term.decl().kind() == z3.Z3_OP_UNINTERPRETED):
             return False
         name = term.decl().name()
@@ -109,7 +99,7 @@ class TextTests:
 
     def links(self, formulas: Iterable[Formula]) -> Iterator[Formula]:
         """What ties tests to texts that formulas mention in other ways, too."""
-        z3, linked = self._z3, self._mentioned(formulas)
+        linked = self._mentioned(formulas)
         while more := {name for pair in self._pairs if linked.intersection(pair) for name in pair} - linked:
             linked |= more
         self._linked |= linked
@@ -123,11 +113,10 @@ class TextTests:
 
     def constants(self) -> Iterator[Formula]:
         """What follows for the other tests of a text where it is a constant."""
-        z3 = self._z3
         for tests in self._tests.values():
             for key, test in tests.items():
                 if key.startswith(_IS):
-                    text = as_constant(z3, literal_eval(key.removeprefix(_IS)))
+                    text = constant(literal_eval(key.removeprefix(_IS)))
                     others = [(other, each) for other, each in tests.items() if other != key]
                     told = [each.passed == self._matches(text, other) for other, each in others]
                     yield z3.Implies(test.passed, z3.And(told))
@@ -135,7 +124,7 @@ class TextTests:
     def _matches(self, text: Formula, key: str) -> Formula:
         known = (text.as_string(), key)
         if known not in self._matched:
-            self._matched[known] = self._z3.simplify(self._z3.InRe(text, self._patterns[key]))
+            self._matched[known] = z3.simplify(z3.InRe(text, self._patterns[key]))
         return self._matched[known]
 
     def _mentioned(self, formulas: Iterable[Formula]) -> set[str]:
@@ -146,7 +135,7 @@ class TextTests:
                 continue
             seen.add(formula.get_id())
             waiting += formula.children()
-            if self._z3.is_const(formula) and formula.decl().name() in self._variables:
+            if z3.is_const(formula) and formula.decl().name() in self._variables:
                 found.add(formula.decl().name())
         return found
 
@@ -161,7 +150,6 @@ class TextTests:
 
     def _classes(self, model: Any) -> tuple[list[_Same], list[Formula]]:
         """The variables that a model has as the same texts; formulas where it contradicts itself about them."""
-        z3 = self._z3
         classes = {name: _Same([name], [], {}) for name in self._tests}
         holds = {pair: z3.is_true(model.eval(same, model_completion=True)) for pair, same in self._pairs.items()}
         for (first, second), same in holds.items():
@@ -192,7 +180,6 @@ class TextTests:
 
     def _agreement(self, each: _Same, key: str) -> Formula:
         """That variables which are the same text agree about a test."""
-        z3 = self._z3
         passed = [self._tests[name][key].passed for name in each.names if key in self._tests[name]]
         same = [passed[0] == other for other in passed[1:]]
         return z3.Or([*(z3.Not(reason) for reason in each.reasons if z3.is_const(reason)), z3.And(same)])
@@ -201,7 +188,7 @@ class TextTests:
         """A text with the tests of a class, other than those that are taken."""
         constants = {f"{_IS}{text!r}": text for text in taken}
         for key, text in constants.items():
-            self._patterns.setdefault(key, self._z3.Re(as_constant(self._z3, text)))
+            self._patterns.setdefault(key, z3.Re(constant(text)))
         signs = frozenset({**each.signs, **dict.fromkeys(constants, False)}.items())
         if any(each.signs.get(key) for key in constants):
             return None
@@ -226,7 +213,7 @@ class TextTests:
 
     def _impossible(self, classes: list[_Same]) -> list[Formula]:
         """That there are no such texts, those of the first class being others than those of the rest."""
-        z3, first = self._z3, classes[0]
+        first = classes[0]
         told = [z3.Not(reason) for each in classes for reason in self._reasons(each)]
         pairs = [same for other, same in first.others if any(other is each for each in classes[1:])]
         return [z3.Or([*told, *pairs])]
@@ -235,7 +222,7 @@ class TextTests:
         """What a model has of the variables of a class."""
         if len(each.names) == 1:
             return each.reasons
-        z3, found = self._z3, list(each.reasons)
+        found = list(each.reasons)
         for name in each.names:
             for key, test in self._tests[name].items():
                 found.append(test.passed if each.signs[key] else z3.Not(test.passed))
@@ -243,7 +230,6 @@ class TextTests:
 
     def _searched(self, signs: Signs) -> str | None:
         """A text with some tests, preferably of letters or at least printable; None if there is none."""
-        z3 = self._z3
         letters = z3.Union(z3.Range("a", "z"), z3.Range("0", "9"))
         printable = z3.Range(z3.StringVal("!"), z3.StringVal("~"))
         every = [self._patterns[key] if said else z3.Complement(self._patterns[key]) for key, said in sorted(signs)]
@@ -257,14 +243,3 @@ class TextTests:
                 return plain_text(engine.model().eval(text, model_completion=True))
         self.undecided = self.undecided or answer != z3.unsat
         return None
-
-
-def as_constant(z3: Any, text: str) -> Any:
-    """A text as a constant of the solver."""
-    escapes = (letter if " " <= letter <= "~" and letter != "\\" else f"\\u{{{ord(letter):x}}}" for letter in text)
-    return z3.StringVal("".join(escapes))
-
-
-def plain_text(constant: Any) -> str:
-    """The text of a constant of the solver."""
-    return _ESCAPE.sub(lambda escape: chr(int(escape[1], 16)), constant.as_string())

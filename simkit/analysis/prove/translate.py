@@ -11,7 +11,16 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from simkit.analysis.prove.either import either, over
-from simkit.analysis.prove.formulas import Formula, Untranslated, conjunction, disjunction, negation
+from simkit.analysis.prove.formulas import (
+    Formula,
+    Untranslated,
+    conjunction,
+    constant,
+    disjunction,
+    negation,
+    plain_text,
+    z3,
+)
 from simkit.analysis.prove.operators import (
     METHODS,
     OPERATORS,
@@ -32,8 +41,8 @@ from simkit.analysis.prove.symbols import (
     Slot,
     Term,
     Universe,
+    bool_term,
 )
-from simkit.analysis.prove.texts import plain_text
 from simkit.language.cel.names import Local
 from simkit.language.cel.tree import Bind, Call, Comprehension, Ident, ListNode, Literal, MapNode, Node, Select
 from simkit.language.cel.values import UInt
@@ -68,7 +77,7 @@ class Translator:
         names: Mapping[str, Callable[[], Term]],
         variables: Mapping[str, Node] | None = None,
     ) -> None:
-        self.universe, self._names, self.z3 = universe, names, universe.z3
+        self.universe, self._names = universe, names
         self._variables = variables or {}
         self._known: dict[tuple[str, Facts], Term] = {}
         """The values of variables, each for the facts that count where it is used."""
@@ -95,27 +104,13 @@ class Translator:
 
     def truth(self, node: Node) -> tuple[Formula, Formula]:
         """The formulas of a condition: that it is true, and that it is an error."""
-        term = over(self.z3, [self.read(node)], self._condition)
+        term = over([self.read(node)], self._condition)
         return term.value.term, term.error
 
     def _condition(self, value: Any) -> Term:
         if not isinstance(value, Scalar) or value.kind != "bool":
-            return self._bool(self._false, self._true)  # no such overload
-        return self._sure(value)
-
-    @property
-    def _true(self) -> Formula:
-        return self.z3.BoolVal(True)
-
-    @property
-    def _false(self) -> Formula:
-        return self.z3.BoolVal(False)
-
-    def _sure(self, value: Any) -> Term:
-        return Term(value, self._false)
-
-    def _bool(self, formula: Formula, error: Formula) -> Term:
-        return Term(Scalar("bool", formula), error)
+            return bool_term(z3.BoolVal(False), z3.BoolVal(True))  # no such overload
+        return Term(value)
 
     def term(self, node: Node) -> Term:
         """The value of a part, and the formula of its error."""
@@ -138,15 +133,15 @@ class Translator:
     def _literal(self, node: Literal) -> Term:
         value = node.value
         if value is None:
-            return self._sure(Null())
+            return Term(Null())
         if isinstance(value, bool):
-            return self._sure(Scalar("bool", self.z3.BoolVal(value)))
+            return bool_term(z3.BoolVal(value))
         if isinstance(value, str):
-            return self._sure(Scalar("string", self.universe.constant(value)))
+            return Term(Scalar("string", constant(value)))
         if isinstance(value, int) and not isinstance(value, UInt):
-            return self._sure(Scalar("int", self.z3.IntVal(value)))
+            return Term(Scalar("int", z3.IntVal(value)))
         if isinstance(value, float) and value == value and abs(value) != float("inf"):
-            return self._sure(Scalar("double", self.z3.RealVal(repr(value))))
+            return Term(Scalar("double", z3.RealVal(repr(value))))
         raise Untranslated(f"the literal {value!r}")
 
     def _ident(self, node: Ident) -> Term:
@@ -171,28 +166,28 @@ class Translator:
     def _select(self, node: Select) -> Term:
         if isinstance(node.operand, Ident) and node.operand.name == "variables":
             if node.test:
-                return self._bool(self.z3.BoolVal(node.field in self._variables), self._false)
+                return bool_term(z3.BoolVal(node.field in self._variables))
             return self._variable(node.field)
         return self.applied(node, [node.operand], lambda value: self._selected(value, node.field, test=node.test))
 
     def _selected(self, value: Any, name: str, *, test: bool) -> Term:
         if isinstance(value, Maybe):
             found = inside_optional(self, value, name)
-            return self._bool(found.value.present, self._false) if test else found
+            return bool_term(found.value.present) if test else found
         if isinstance(value, Listed):
-            return Term(Null(), self._true)
+            return Term(Null(), z3.BoolVal(True))
         present, inner = self.member(value, name)
-        return self._bool(present, self._false) if test else Term(inner, negation(self.z3, present))
+        return bool_term(present) if test else Term(inner, negation(present))
 
     def member(self, value: Any, name: str) -> tuple[Formula, Any]:
         """Whether a value has a member, and the member."""
         if isinstance(value, Record):
             return value.named(name)
         if isinstance(value, Mapped):
-            return self.looked_up(value, self.universe.constant(name))
+            return self.looked_up(value, constant(name))
         if isinstance(value, Opaque):
             raise Untranslated(value.what)
-        return self._false, Null()
+        return z3.BoolVal(False), Null()
 
     def looked_up(self, value: Mapped, key: Formula, node: Node | None = None) -> tuple[Formula, Any]:
         """Whether a map has a key, and the value under it; ``node`` is the key where it is no constant."""
@@ -201,23 +196,22 @@ class Translator:
         self.universe.bounds.need(value.origins)
         if self._inside and node is not None and not isinstance(node, Literal):
             self.universe.bounds.inexact("a key depends on the elements of a list")
-        z3 = self.z3
         hits = []
         for slot in value.slots:
-            hit = conjunction(z3, (slot.present, self.same_text(slot.key, key)))
+            hit = conjunction((slot.present, self.same_text(slot.key, key)))
             hits += [] if z3.is_false(hit) else [(hit, slot.value)]
         if not hits:
-            return self._false, Null()
+            return z3.BoolVal(False), Null()
         found = hits[-1][1]
         for hit, item in reversed(hits[:-1]):
-            found = either(z3, hit, item, found)
-        return disjunction(z3, [hit for hit, _ in hits]), found
+            found = either(hit, item, found)
+        return disjunction([hit for hit, _ in hits]), found
 
     def same_text(self, one: Formula, other: Formula) -> Formula:
         """The formula that two texts are the same."""
-        for text, constant in ((one, other), (other, one)):
-            if self.z3.is_string_value(constant):
-                return self.universe.is_text(text, plain_text(constant))
+        for text, known in ((one, other), (other, one)):
+            if z3.is_string_value(known):
+                return self.universe.is_text(text, plain_text(known))
         return self.universe.texts.same(one, other)
 
     def _call(self, node: Call) -> Term:
@@ -235,7 +229,7 @@ class Translator:
             self.universe.count_step()
             return made(*values)
 
-        return over(self.z3, [self.read(each) for each in parts], one)
+        return over([self.read(each) for each in parts], one)
 
     def _decided(self, node: Call) -> Term:
         """``&&`` and ``||``: a side that decides makes errors of the other one irrelevant."""
@@ -246,49 +240,46 @@ class Translator:
             except Untranslated as problem:
                 problems.append(problem)
                 continue
-            decides = value if stop else negation(self.z3, value)
-            if self.z3.is_true(decides) and self.z3.is_false(error):
-                return self._sure(Scalar("bool", value))
-            sides.append((self._true, value, error))
+            decides = value if stop else negation(value)
+            if z3.is_true(decides) and z3.is_false(error):
+                return bool_term(value)
+            sides.append((z3.BoolVal(True), value, error))
         if problems:
             raise problems[0]
         return self._absorbed(sides, stop=stop)
 
     def _absorbed(self, sides: Sequence[tuple[Formula, Formula, Formula]], *, stop: bool) -> Term:
         """The conjunction (stop=False) or disjunction of those sides that count; each is: counts, value, error."""
-        z3 = self.z3
         decided = disjunction(
-            z3,
             [
-                conjunction(z3, (counts, negation(z3, error), value if stop else negation(z3, value)))
+                conjunction((counts, negation(error), value if stop else negation(value)))
                 for counts, value, error in sides
             ],
         )
-        failed = disjunction(z3, [conjunction(z3, (counts, error)) for counts, _, error in sides])
-        error = conjunction(z3, (negation(z3, decided), failed))
-        return self._bool(decided if stop else negation(z3, decided), error)
+        failed = disjunction([conjunction((counts, error)) for counts, _, error in sides])
+        error = conjunction((negation(decided), failed))
+        return bool_term(decided if stop else negation(decided), error)
 
     def _not(self, node: Call) -> Term:
         value, error = self.condition(node.arguments[0], frozenset(_NEGATED[fact] for fact in self._kept))
-        return self._bool(negation(self.z3, value), error)
+        return bool_term(negation(value), error)
 
     def _conditional(self, node: Call) -> Term:
-        z3 = self.z3
         condition, failed = self.condition(node.arguments[0], EVERYTHING)
         if z3.is_true(condition) or z3.is_false(condition):
             term = self.term(node.arguments[1 if z3.is_true(condition) else 2])
-            return Term(term.value, disjunction(z3, (failed, term.error)))
+            return Term(term.value, disjunction((failed, term.error)))
         chosen, other = self.term(node.arguments[1]), self.term(node.arguments[2])
         inner = chosen.error if chosen.error.eq(other.error) else z3.If(condition, chosen.error, other.error)
-        error = disjunction(z3, (failed, inner))
-        return Term(either(z3, condition, chosen.value, other.value), error)
+        error = disjunction((failed, inner))
+        return Term(either(condition, chosen.value, other.value), error)
 
     def _list(self, node: ListNode) -> Term:
         if node.optional:
             raise Untranslated("optional elements of a list")
         terms = [self.read(each) for each in node.elements]
-        slots = tuple(Slot(self._true, each.value) for each in terms)
-        return Term(Listed(slots), disjunction(self.z3, [each.error for each in terms]))
+        slots = tuple(Slot(z3.BoolVal(True), each.value) for each in terms)
+        return Term(Listed(slots), disjunction([each.error for each in terms]))
 
     def _map(self, node: MapNode) -> Term:
         keys, values = (
@@ -296,26 +287,26 @@ class Translator:
             if node.entries
             else ([], [])
         )
-        if any(not isinstance(key.value, Scalar) or not self.z3.is_string_value(key.value.term) for key in keys):
+        if any(not isinstance(key.value, Scalar) or not z3.is_string_value(key.value.term) for key in keys):
             raise Untranslated("a map whose keys are no constant texts")
         if len({plain_text(key.value.term) for key in keys}) < len(keys) or any(each.optional for each in node.entries):
             raise Untranslated("a map with optional entries or repeated keys")
-        slots = tuple(Slot(self._true, value.value, key.value.term) for key, value in zip(keys, values))
-        return Term(Mapped(slots), disjunction(self.z3, [each.error for each in values]))
+        slots = tuple(Slot(z3.BoolVal(True), value.value, key.value.term) for key, value in zip(keys, values))
+        return Term(Mapped(slots), disjunction([each.error for each in values]))
 
     def _bind(self, node: Bind) -> Term:
         with self._keeping(EVERYTHING):
             value = self.term(node.value)
         self._locals[id(node.reference)] = value
         body = self.term(node.body)
-        return Term(body.value, disjunction(self.z3, (value.error, body.error)))
+        return Term(body.value, disjunction((value.error, body.error)))
 
     def _comprehension(self, node: Comprehension) -> Term:
         with self._keeping(EVERYTHING):
             source = self.read(node.source)
         if node.key or node.macro not in ("all", "exists", "exists_one", "filter", "map"):
             raise Untranslated(f"the macro {node.macro} with two variables")
-        return over(self.z3, [source], lambda value: self._looped(node, value))
+        return over([source], lambda value: self._looped(node, value))
 
     def _looped(self, node: Comprehension, source: Any) -> Term:
         if isinstance(source, Opaque):
@@ -323,7 +314,7 @@ class Translator:
         if not isinstance(source, Listed | Mapped):
             if isinstance(source, Record):
                 raise Untranslated("a macro over the fields of an object")
-            return Term(Null(), self._true)
+            return Term(Null(), z3.BoolVal(True))
         self.note_dependence(source)
         self._inside.append(source.origins)
         with self._keeping(self._kept if node.macro in _OF_ONE_ELEMENT else EVERYTHING):
@@ -341,29 +332,28 @@ class Translator:
         self, node: Comprehension, slot: Slot, source: Listed | Mapped
     ) -> tuple[Slot, Term | None, Term | None]:
         item = Scalar("string", slot.key) if isinstance(source, Mapped) else slot.value
-        self._locals[id(node.reference)] = self._sure(item)
+        self._locals[id(node.reference)] = Term(item)
         if isinstance(source, Mapped):
             self._visiting[id(node.reference)] = source
-        condition = None if node.condition is None else self._bool(*self.truth(node.condition))
+        condition = None if node.condition is None else bool_term(*self.truth(node.condition))
         transform = None if node.transform is None else self.term(node.transform)
         return Slot(slot.present, item), condition, transform
 
     def _collected(
         self, node: Comprehension, source: Listed | Mapped, visited: Sequence[tuple[Slot, Term | None, Term | None]]
     ) -> Term:
-        z3, bounds = self.z3, self.universe.bounds
+        bounds = self.universe.bounds
         if node.macro in ("all", "exists"):
             sides = [(slot.present, test.value.term, test.error) for slot, test, _ in visited if test is not None]
             bounds.need(source.origins, int(bool(self._kept & _OF_ONE_ELEMENT[node.macro])))
             return (
                 self._absorbed(sides, stop=node.macro == "exists")
                 if sides
-                else self._bool(z3.BoolVal(node.macro == "all"), self._false)
+                else bool_term(z3.BoolVal(node.macro == "all"))
             )
         error = disjunction(
-            z3,
             [
-                conjunction(z3, (slot.present, each.error))
+                conjunction((slot.present, each.error))
                 for slot, test, made in visited
                 for each in (test, made)
                 if each is not None
@@ -372,13 +362,13 @@ class Translator:
         bounds.need(source.origins, 2 if node.macro == "exists_one" else 1)
         kept = [
             Slot(
-                slot.present if test is None else conjunction(z3, (slot.present, test.value.term)),
+                slot.present if test is None else conjunction((slot.present, test.value.term)),
                 made.value if made else slot.value,
             )
             for slot, test, made in visited
         ]
         if node.macro == "exists_one":
-            return self._bool(count(self.z3, kept) == 1, error)
+            return bool_term(count(kept) == 1, error)
         plain = all(test is None for _, test, _ in visited) and getattr(source, "contiguous", False)
         return Term(Listed(tuple(kept), source.origins, contiguous=plain), error)
 

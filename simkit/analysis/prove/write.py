@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from simkit.analysis.admission.simulated_writes import SnapshotReader
 from simkit.analysis.catalogue import DEFINITIONS, catalogue_of
-from simkit.analysis.prove.formulas import Formula, Untranslated
+from simkit.analysis.prove.formulas import Untranslated, constant, z3
 from simkit.analysis.prove.symbols import Listed, Mapped, Null, Record, Scalar, Slot, Universe
 from simkit.logic.policy.attributes import NAMESPACES, AdmissionAttributes
 from simkit.meta.domain import DEFAULT_NAMESPACE, RBAC_GROUP, label
@@ -99,33 +99,17 @@ class UnknownWrite:
             universe.custom.add("object")
         self.object = self._object()
 
-    def part(self, name: str) -> Any:
-        """A part of the write, which is there if it is asked for."""
-        found = self.root.field(name)[1]
-        self.root.fields[name] = self._true, found
-        return found
-
-    @property
-    def _true(self) -> Formula:
-        return self.universe.z3.BoolVal(True)
-
     def _object(self) -> Record:
         """The object with what is known of each: its kind, and that it has a name and, perhaps, a namespace."""
-        universe, resource = self.universe, self.resource
-        found = self.part("object")
+        resource = self.resource
+        found = self.root.settled("object")
         assert isinstance(found, Record)
-        self._settle(found, {"kind": resource.kind, "apiVersion": resource.gvk.api_version})
-        _, metadata = found.field("metadata")
-        found.fields["metadata"] = self._true, metadata
-        metadata.fields["name"] = self._true, metadata.field("name")[1]
+        _settle(found, {"kind": resource.kind, "apiVersion": resource.gvk.api_version})
+        metadata = found.settled("metadata")
+        metadata.settled("name")
         namespace = metadata.field("namespace")[1]
-        metadata.fields["namespace"] = universe.z3.BoolVal(resource.namespaced), namespace
+        metadata.fields["namespace"] = z3.BoolVal(resource.namespaced), namespace
         return found
-
-    def _settle(self, record: Record, texts: Mapping[str, str]) -> None:
-        """Give fields of a record texts that are known."""
-        for name, text in texts.items():
-            record.fields[name] = self._true, Scalar("string", self.universe.constant(text))
 
     def prefer(self) -> None:
         """Prefer an ordinary namespace and user; one of their own where something is asked of them."""
@@ -134,28 +118,22 @@ class UnknownWrite:
         namespace = self.object.field("metadata")[1].field("namespace")[1]
         universe.likely.append(universe.is_text(namespace.term, name))
         if "user" in fields:
-            universe.usual.append(universe.is_text(self.part("user").field("username")[1].term, USER))
+            universe.usual.append(universe.is_text(self.root.settled("user").field("username")[1].term, USER))
 
     def request(self) -> Any:
         """The value of ``request``."""
-        z3, universe = self.universe.z3, self.universe
         metadata = self.object.field("metadata")[1]
         gvr, gvk = self.resource.gvr, self.resource.gvk
         kind = {"group": gvk.group, "version": gvk.version, "kind": gvk.kind}
         resource = {"group": gvr.group, "version": gvr.version, "resource": gvr.resource}
         own = self.resource.storage == NAMESPACES
         place = metadata.field("name") if own else metadata.field("namespace")
-        known = {"kind": kind, "requestKind": kind, "resource": resource, "requestResource": resource}
-        slots = [
-            *(Slot(self._true, known_value(universe, value), universe.constant(name)) for name, value in known.items()),
-            Slot(self._true, Scalar("string", universe.constant("CREATE")), universe.constant("operation")),
-            Slot(self._true, metadata.field("name")[1], universe.constant("name")),
-            Slot(place[0], place[1], universe.constant("namespace")),
-            Slot(self._true, self.part("user"), universe.constant("userInfo")),
-            Slot(self._true, Scalar("bool", z3.BoolVal(False)), universe.constant("dryRun")),
-            Slot(self._true, Mapped(()), universe.constant("options")),
-        ]
-        return Mapped(tuple(slots))
+        known: dict[str, Any] = {"kind": kind, "requestKind": kind, "resource": resource, "requestResource": resource}
+        known |= {"operation": "CREATE", "dryRun": False, "options": {}}
+        values = {name: known_value(value) for name, value in known.items()}
+        values |= {"name": metadata.field("name")[1], "userInfo": self.root.settled("user")}
+        slots = (Slot(z3.BoolVal(True), value, constant(name)) for name, value in values.items())
+        return Mapped((*slots, Slot(place[0], place[1], constant("namespace"))))
 
     def namespace(self) -> Any:
         """The value of ``namespaceObject``."""
@@ -165,17 +143,14 @@ class UnknownWrite:
             return Null()
         if "namespaceObject" in self.root.fields:
             return self.root.fields["namespaceObject"][1]
-        universe, found = self.universe, self.part("namespaceObject")
-        _, metadata = found.field("metadata")
-        found.fields["metadata"] = self._true, metadata
-        name = self.object.field("metadata")[1].field("namespace")[1]
-        metadata.fields["name"] = self._true, name
+        universe, found = self.universe, self.root.settled("namespaceObject")
+        metadata = found.settled("metadata")
+        name = metadata.settled("name", self.object.field("metadata")[1].field("namespace")[1])
         labels = metadata.field("labels")[1]
-        key = universe.constant(_LABEL_OF_NAME)
         for slot in labels.slots:
-            universe.require(universe.z3.Not(universe.is_text(slot.key, _LABEL_OF_NAME)))
-        slots = (*labels.slots, Slot(self._true, name, key))
-        metadata.fields["labels"] = self._true, Mapped(slots, labels.origins)
+            universe.require(z3.Not(universe.is_text(slot.key, _LABEL_OF_NAME)))
+        slots = (*labels.slots, Slot(z3.BoolVal(True), name, constant(_LABEL_OF_NAME)))
+        metadata.settled("labels", Mapped(slots, labels.origins))
         return found
 
     def params(self, kind: GroupVersionKind) -> Record:
@@ -188,13 +163,11 @@ class UnknownWrite:
             if resource.custom:
                 self.universe.custom.add(part)
             found = Record(self.universe, schema_of(self.snapshot, resource), part)
-            self._settle(found, {"kind": kind.kind, "apiVersion": kind.api_version})
-            metadata = found.field("metadata")[1]
-            found.fields["metadata"] = self._true, metadata
-            self._settle(
-                metadata, {"name": PARAMETER, **({"namespace": DEFAULT_NAMESPACE} if resource.namespaced else {})}
-            )
-            self.root.fields[part], self._params[part] = (self._true, found), resource
+            _settle(found, {"kind": kind.kind, "apiVersion": kind.api_version})
+            place = {"namespace": DEFAULT_NAMESPACE} if resource.namespaced else {}
+            _settle(found.settled("metadata"), {"name": PARAMETER, **place})
+            self.root.settled(part, found)
+            self._params[part] = resource
         found = self.root.fields[part][1]
         assert isinstance(found, Record)
         return found
@@ -217,6 +190,12 @@ class UnknownWrite:
         if name not in parts:
             return None
         return valid_object(parts[name], self.root.fields[name][1], schema_of(self.snapshot, resource), resource)
+
+
+def _settle(record: Record, texts: Mapping[str, str]) -> None:
+    """Give fields of a record texts that are known."""
+    for name, text in texts.items():
+        record.settled(name, Scalar("string", constant(text)))
 
 
 def schema_of_writes(snapshot: Snapshot, resource: Resource) -> Schema:
@@ -244,25 +223,22 @@ def schema_of(snapshot: Snapshot, resource: Resource) -> Schema:
     raise SimkitError(f"the snapshot does not define {resource.resource}")
 
 
-def known_value(universe: Universe, value: Any) -> Any:
+def known_value(value: Any) -> Any:
     """A value that is known, as expressions see it."""
-    z3 = universe.z3
     if value is None:
         return Null()
     if isinstance(value, Mapping):
         items = value.items()
-        return Mapped(
-            tuple(Slot(z3.BoolVal(True), known_value(universe, each), universe.constant(name)) for name, each in items)
-        )
+        return Mapped(tuple(Slot(z3.BoolVal(True), known_value(each), constant(name)) for name, each in items))
     if isinstance(value, list | tuple):
-        return Listed(tuple(Slot(z3.BoolVal(True), known_value(universe, each)) for each in value))
+        return Listed(tuple(Slot(z3.BoolVal(True), known_value(each)) for each in value))
     if isinstance(value, bool):
         return Scalar("bool", z3.BoolVal(value))
     if isinstance(value, int):
         return Scalar("int", z3.IntVal(value))
     if isinstance(value, float):
         return Scalar("double", z3.RealVal(repr(value)))
-    return Scalar("string", universe.constant(value))
+    return Scalar("string", constant(value))
 
 
 _PROBE: Final = {"exec": {"command": ["true"]}}

@@ -6,6 +6,7 @@ from random import Random
 from typing import Any
 
 from simkit.analysis.catalogue import catalogue_of
+from simkit.analysis.prove.formulas import z3
 from simkit.analysis.prove.object_search import ObjectSearch
 from simkit.analysis.prove.policy import CheckedPolicy, policy_of_expressions
 from simkit.analysis.prove.symbols import Either, Listed, Mapped, Record, Scalar, Universe
@@ -122,7 +123,6 @@ def pod(random: Random) -> dict[str, Any]:
 
 def same(universe: Universe, value: Any, wanted: Any) -> Any:
     """The formula that a value is that of an object; None if it has more elements than there are slots."""
-    z3 = universe.z3
     if isinstance(value, Record):
         parts = [
             z3.And(present, same(universe, inner, wanted[name])) if name in wanted else z3.Not(present)
@@ -166,7 +166,7 @@ def compared(seed: int) -> bool:
             write = UnknownWrite(universe, root, SNAPSHOT, PODS)
             formula = policy.accepted(write)  # which makes the fields that are compared
             same_pod = same(universe, write.object, obj)
-            return universe.z3.And(same_pod, formula) if accepted else same_pod
+            return z3.And(same_pod, formula) if accepted else same_pod
 
         schema = schema_of_writes(SNAPSHOT, PODS)
         return ObjectSearch(schema, build).run().found is not None
