@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from simkit.cluster.extensions import Extensions
-from simkit.engine.admission.candidates import Convert, LiveClusterReader
+from simkit.engine.admission.candidates import LiveClusterReader
 from simkit.engine.admission.limit_ranger import LimitRanger
 from simkit.engine.admission.namespaces import NamespaceAutoProvision, NamespaceExists, NamespaceLifecycle
 from simkit.engine.admission.node_restriction import NodeRestriction
@@ -70,8 +70,9 @@ from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import Clock, NameSource
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource
+from simkit.meta.objects import Object
 from simkit.schema.admissionplugins import on_by_default, plugins_of, span
-from simkit.schema.catalogue import Catalogue
+from simkit.schema.catalogue import Catalogue, Resource
 from simkit.seams import Authorizer, Plugin, Store
 from simkit.seams.authorization import OPENSHIFT
 from simkit.seams.parts import PartRegistry
@@ -89,7 +90,7 @@ class PluginInitializer:
     catalogue: Callable[[], Catalogue]
     """The resources that are served now."""
     behaviour: ServedBehaviour
-    convert: Convert
+    convert: Callable[[Object, Resource], Object]
     restore: Restore
     extensions: Extensions
     charge: Charge

@@ -25,25 +25,30 @@ class PluginReinvocation:
         The object as the plugin left it.
     """
 
-    __slots__ = ("_invoked", "_wanted", "output")
+    __slots__ = ("_context", "_invoked", "_wanted", "output")
 
-    def __init__(self) -> None:
+    def __init__(self, context: ReinvocationContext) -> None:
+        self._context = context
         self.output: Object | None = None
         self._invoked: set[str] = set()
         self._wanted: set[str] = set()
 
-    def invoked(self, key: str) -> None:
-        """Note that one which wants reinvocation was asked."""
-        self._invoked.add(key)
+    def asks(self, key: str) -> bool:
+        """True if one is to be asked in this round."""
+        return not self._context.is_reinvoke or key in self._wanted
+
+    def made(self, key: str, *, changed: bool, again: bool) -> None:
+        """Note that one was asked: whether it changed the object, and whether it wants to be asked again."""
+        if changed:
+            self.changed()
+        if again:
+            self._invoked.add(key)
 
     def changed(self) -> None:
         """Note that the object changed: those asked before are to be asked again."""
         self._wanted |= self._invoked
         self._invoked = set()
-
-    def wants(self, key: str) -> bool:
-        """True if one is to be asked in the second round."""
-        return key in self._wanted
+        self._context.should_reinvoke = True
 
 
 class ReinvocationContext:
@@ -69,7 +74,7 @@ class ReinvocationContext:
         In the second round, all of its webhooks or policies that want it are asked again where others changed the
         object since.
         """
-        found = self._plugins.setdefault(plugin, PluginReinvocation())
+        found = self._plugins.setdefault(plugin, PluginReinvocation(self))
         if self.is_reinvoke and found.output != obj:
             found.changed()
         return found

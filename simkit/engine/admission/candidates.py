@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, Self, TypeVar
 from weakref import WeakKeyDictionary
 
 from simkit.engine.admission.plugin_attributes import NAMESPACES
 from simkit.engine.storage.derived import DerivedValue
 from simkit.logic.policy.attributes import AdmissionAttributes
 from simkit.meta.attributes import Attributes, Decision
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.names import GroupResource, GroupVersionResource, Key
 from simkit.meta.objects import Object
 from simkit.schema.catalogue import Catalogue, Resource
@@ -18,10 +20,32 @@ from simkit.seams import Authorizer, ListWatcher, Reader, Review
 
 # A view of compiled objects, such as policies, for as long as none of them changes
 
-View = TypeVar("View")
-Compile = Callable[[GroupResource, Object], Any]
+Found = TypeVar("Found")
+View = TypeVar("View", bound="CandidateView[Any]")
 _SAID: Final = ("spec", "webhooks")
 """The fields of policies, bindings and webhook configurations that are compiled."""
+
+
+class CandidateView(Generic[Found]):
+    """Policies or webhooks, looked up once by kind of write, for each catalogue: forks that serve the same resources
+    share them.
+
+    Upstream: k8s.io/apiserver/pkg/admission/plugin/webhook/generic/webhook.go, release 1.30.
+    """
+
+    any = False
+    """Whether there are any."""
+
+    def __init__(self) -> None:
+        self._known: WeakKeyDictionary[Catalogue, dict[Hashable, Sequence[Found]]] = WeakKeyDictionary()
+
+    def looked_up(self, catalogue: Catalogue, kind: Hashable, find: Callable[[], Sequence[Found]]) -> Sequence[Found]:
+        """The candidates of a kind of write; ``find`` is called the first time."""
+        known = self._known.setdefault(catalogue, {})
+        found = known.get(kind)
+        if found is None:
+            known[kind] = found = find()
+        return found
 
 
 class CompiledObjects(Generic[View]):
@@ -33,10 +57,10 @@ class CompiledObjects(Generic[View]):
     ----------
     store
         Where the objects are.
+    behaviour
+        That of the server.
     resources
         Theirs.
-    compiled
-        Compiles one object.
     view
         Makes the view of all that was compiled, by key.
     """
@@ -44,20 +68,33 @@ class CompiledObjects(Generic[View]):
     def __init__(
         self,
         store: ListWatcher,
+        behaviour: ServedBehaviour,
         resources: Sequence[GroupResource],
-        compiled: Compile,
         view: Callable[[Mapping[Key, Any]], View],
     ) -> None:
-        self._store, self._resources, self._compiled, self._view = store, resources, compiled, view
+        self._store, self._behaviour, self._resources, self._view = store, behaviour, resources, view
         self._known: Mapping[Key, tuple[Object, Any]] = {}
         self._value = DerivedValue(store, resources, self._make)
 
-    def fork(self, store: ListWatcher) -> CompiledObjects[View]:
-        """The same over a fork of the store: nothing is compiled again."""
-        forked = CompiledObjects(store, self._resources, self._compiled, self._view)
-        known = self._value.at(store.revision)
-        forked._known, forked._value = self._known, DerivedValue(store, self._resources, forked._make, known)
+    def _compiled(self, resource: GroupResource, obj: Object) -> Any:
+        """What one object is compiled to."""
+        raise NotImplementedError
+
+    def fork(self, store: ListWatcher, behaviour: ServedBehaviour) -> Self:
+        """The same over a fork of the store: nothing is compiled again, unless the fork behaves otherwise."""
+        forked = copy(self)
+        forked._store, forked._behaviour, known = store, behaviour, None
+        if behaviour is self._behaviour:
+            known = self._value.at(store.revision)
+            forked._known = self._known
+        else:
+            forked._known = {}
+        forked._value = DerivedValue(store, self._resources, forked._make, known)
         return forked
+
+    def any(self) -> bool:
+        """True if there are any policies or webhooks."""
+        return self.now().any
 
     def now(self) -> View:
         """The view of the objects as they are stored now."""
@@ -74,32 +111,8 @@ class CompiledObjects(Generic[View]):
         return self._view({key: made for key, (_, made) in found.items()})
 
 
-# The policies or webhooks that could match a kind of write, looked up once.
-# Upstream: k8s.io/apiserver/pkg/admission/plugin/webhook/generic/webhook.go, release 1.30.
-
-Found = TypeVar("Found")
-
-
-class CandidateCache(Generic[Found]):
-    """The policies or webhooks by kind of write, for each catalogue: forks that serve the same resources share them."""
-
-    def __init__(self) -> None:
-        self._known: WeakKeyDictionary[Catalogue, dict[Hashable, Sequence[Found]]] = WeakKeyDictionary()
-
-    def of(self, catalogue: Catalogue, kind: Hashable, find: Callable[[], Sequence[Found]]) -> Sequence[Found]:
-        """The candidates of a kind of write; ``find`` is called the first time."""
-        known = self._known.setdefault(catalogue, {})
-        found = known.get(kind)
-        if found is None:
-            known[kind] = found = find()
-        return found
-
-
 # The attributes of a review in the form that policies and webhooks match.
 # Upstream: k8s.io/apiserver/pkg/admission/attributes.go, release 1.30.
-
-Convert = Callable[[Object, Resource], Object]
-"""From a stored object to the version of a resource."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +122,8 @@ class LiveClusterReader:
     store: Reader
     authorizer: Authorizer
     served: Callable[[], Catalogue]
-    converter: Convert
+    converter: Callable[[Object, Resource], Object]
+    """From a stored object to the version of a resource."""
 
     @property
     def catalogue(self) -> Catalogue:

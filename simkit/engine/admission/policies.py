@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-from simkit.engine.admission.candidates import CandidateCache, CompiledObjects, LiveClusterReader, attributes_of
+from simkit.engine.admission.candidates import CandidateView, CompiledObjects, LiveClusterReader, attributes_of
 from simkit.engine.admission.plugin_attributes import Handler, name_in
 from simkit.logic.policy.attributes import AdmissionAttributes, ClusterReader
 from simkit.meta.behaviour import ServedBehaviour
@@ -16,7 +16,6 @@ from simkit.meta.names import GroupResource, GroupVersionResource, Key
 from simkit.meta.objects import Object
 from simkit.schema.catalogue import Resource
 from simkit.seams import ListWatcher, Review
-from simkit.seams.admission import PluginReinvocation, ReinvocationContext
 
 if TYPE_CHECKING:
     from simkit.logic.policy.binding import Binding, BoundPolicy
@@ -50,14 +49,14 @@ _Kind = tuple[str, GroupVersionResource, str]
 Compiled = TypeVar("Compiled", bound="PolicyDefinition")
 
 
-class _View(Generic[Compiled]):
+class _View(CandidateView[Any], Generic[Compiled]):
     """The policies and the bindings at one revision. It never changes."""
 
     def __init__(self, source: PolicySource[Compiled], compiled: Mapping[Key, Any]) -> None:
+        super().__init__()
         self._policies: list[Compiled] = [made for key, made in compiled.items() if key.resource == source.policies]
         self._bindings: list[Binding] = [made for key, made in compiled.items() if key.resource == source.bindings]
         self.any = bool(self._policies and self._bindings)
-        self._candidates: CandidateCache[BoundPolicy[Compiled]] = CandidateCache()
 
     @cached_property
     def bound_policies(self) -> Sequence[BoundPolicy[Compiled]]:
@@ -72,7 +71,7 @@ class _View(Generic[Compiled]):
         def find() -> Sequence[BoundPolicy[Compiled]]:
             return [each for each in self.bound_policies if each.policy.constraints.may_match(reader, *kind)]
 
-        return self._candidates.of(reader.catalogue, kind, find)
+        return self.looked_up(reader.catalogue, kind, find)
 
 
 class PolicySource(Generic[Compiled]):
@@ -103,7 +102,7 @@ VALIDATING: Final = PolicySource(POLICIES, BINDINGS, _validating)
 MUTATING: Final = PolicySource(MUTATING_POLICIES, MUTATING_BINDINGS, _mutating)
 
 
-class PolicyIndex(Generic[Compiled]):
+class PolicyIndex(CompiledObjects[_View[Compiled]]):
     """Policies with their bindings, by the kinds of requests that they could match.
 
     Parameters
@@ -114,33 +113,15 @@ class PolicyIndex(Generic[Compiled]):
         The index hears of every change to it.
     behaviour
         That of the server.
-    known
-        The compiled objects of the store, where they are known.
     """
 
-    def __init__(
-        self,
-        source: PolicySource[Compiled],
-        store: ListWatcher,
-        behaviour: ServedBehaviour,
-        known: CompiledObjects[_View[Compiled]] | None = None,
-    ) -> None:
-        self._source, self._behaviour = source, behaviour
-        resources = (source.policies, source.bindings)
-        self._objects = known or CompiledObjects(store, resources, self._compiled, partial(_View[Compiled], source))
-
-    def fork(self, store: ListWatcher, behaviour: ServedBehaviour) -> PolicyIndex[Compiled]:
-        """The same index over a fork of the store: nothing is compiled again, unless the fork behaves otherwise."""
-        known = self._objects.fork(store) if behaviour is self._behaviour else None
-        return PolicyIndex(self._source, store, behaviour, known)
-
-    def any(self) -> bool:
-        """True if there are policies and bindings."""
-        return self._objects.now().any
+    def __init__(self, source: PolicySource[Compiled], store: ListWatcher, behaviour: ServedBehaviour) -> None:
+        self._source = source
+        super().__init__(store, behaviour, (source.policies, source.bindings), partial(_View[Compiled], source))
 
     def bound_policies(self) -> Sequence[BoundPolicy[Compiled]]:
         """All policies that have bindings, by name."""
-        return self._objects.now().bound_policies
+        return self.now().bound_policies
 
     def _compiled(self, resource: GroupResource, obj: Object) -> Compiled | Binding:
         if resource == self._source.policies:
@@ -153,7 +134,7 @@ class PolicyIndex(Generic[Compiled]):
         self, reader: ClusterReader, operation: str, resource: GroupVersionResource, subresource: str
     ) -> Sequence[BoundPolicy[Compiled]]:
         """The policies that could match such a write for some object and name."""
-        view = self._objects.now()
+        view = self.now()
         return view.candidates(reader, (operation, resource, subresource)) if view.any else ()
 
 
@@ -237,32 +218,13 @@ class MutatingAdmissionPolicy(_Policies["MutatingPolicy"], operations={"CREATE",
             return review.object or {}
         from simkit.logic.policy.mutate import mutate
 
-        context = review.reinvocation
-        known = context.begin(self.name, review.object)
-        found = mutate(attributes, policies, self._reader, self._restore, _Rounds(context, known))
+        known = review.reinvocation.begin(self.name, review.object)
+        found = mutate(attributes, policies, self._reader, self._restore, known)
         if found.errors:
             details = _forbidden(attributes, review, [error.text for error in found.errors]).details
             first = found.errors[0]
             raise StatusError(_FORBIDDEN, first.reason or "Forbidden", first.text, details=details)
         if found.written:  # even a mutation that changes nothing has those asked again that want it, as upstream
             known.changed()
-            context.should_reinvoke = True
         known.output = found.object if review.object is not None else None
         return found.object
-
-
-class _Rounds:
-    """The rounds of one write, as its reinvocation context has them."""
-
-    def __init__(self, context: ReinvocationContext, known: PluginReinvocation) -> None:
-        self._context, self._known = context, known
-
-    def asks(self, key: str) -> bool:
-        return not self._context.is_reinvoke or self._known.wants(key)
-
-    def made(self, key: str, *, changed: bool, again: bool) -> None:
-        if changed:
-            self._known.changed()
-            self._context.should_reinvoke = True
-        if again:
-            self._known.invoked(key)

@@ -68,11 +68,6 @@ class _Webhooks(Handler):
         except MatchConditionsFailed as error:
             raise forbidden(attributes.resource.group_resource, attributes.name, str(error)) from None
 
-    def _ask(
-        self, webhook: WebhookAccessor, attributes: AdmissionAttributes, matched: Resource, *, mutating: bool
-    ) -> Answer | None:
-        return self._caller.ask(webhook, attributes, matched, self._name_source.uid(), mutating=mutating)
-
     def _tell(self, webhook: WebhookAccessor, answer: Answer, review: Review) -> None:
         """Pass on the warnings and audit annotations of a webhook. Raises its refusal."""
         for key, value in (answer.annotations or {}).items():
@@ -113,7 +108,7 @@ class ValidatingAdmissionWebhook(_Webhooks):
     ) -> list[Answer | CallFailed | None]:
         def one(pair: tuple[WebhookAccessor, Resource]) -> Answer | CallFailed | None:
             try:
-                return self._ask(*(pair[0], attributes, pair[1]), mutating=False)
+                return self._caller.ask(pair[0], attributes, pair[1], self._name_source.uid(), mutating=False)
             except CallFailed as error:
                 return error
 
@@ -183,7 +178,6 @@ class _Round:
 
     def __init__(self, plugin: MutatingAdmissionWebhook, review: Review, attributes: AdmissionAttributes) -> None:
         self._plugin, self._review, self._attributes = plugin, review, attributes
-        self._context = review.reinvocation
         self._known = review.reinvocation.begin(plugin.name, attributes.object)
 
     def run(self, webhooks: Sequence[WebhookAccessor]) -> Object:
@@ -191,21 +185,18 @@ class _Round:
         for index, webhook in enumerate(webhooks):
             check_deadline()
             matched = self._plugin._match(webhook, self._attributes)
-            if matched is None or (self._context.is_reinvoke and not self._known.wants(webhook.uid)):
-                continue
-            if self._one(webhook, matched, index):
-                self._known.changed()
-                self._context.should_reinvoke = True
-            if webhook.again:
-                self._known.invoked(webhook.uid)
+            if matched is not None and self._known.asks(webhook.uid):
+                changed = self._one(webhook, matched, index)
+                self._known.made(webhook.uid, changed=changed, again=webhook.again)
         self._known.output = self._attributes.object
         return self._attributes.object or {}
 
     def _one(self, webhook: WebhookAccessor, matched: Resource, index: int) -> bool:
         """Call one webhook; True if it changed the object."""
-        place = f"round_{self._context.round}_index_{index}"
+        place = f"round_{self._review.reinvocation.round}_index_{index}"
         try:
-            answer = self._plugin._ask(webhook, self._attributes, matched, mutating=True)
+            uid = self._plugin._name_source.uid()
+            answer = self._plugin._caller.ask(webhook, self._attributes, matched, uid, mutating=True)
         except CallFailed as error:
             if not webhook.ignores:
                 raise internal(str(error)) from None

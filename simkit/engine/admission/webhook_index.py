@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from simkit.engine.admission.candidates import CandidateCache, CompiledObjects
+from simkit.engine.admission.candidates import CandidateView, CompiledObjects
 from simkit.logic.policy.attributes import AdmissionAttributes, ClusterReader
 from simkit.logic.policy.matching import Constraints
 from simkit.meta.behaviour import ServedBehaviour
@@ -130,16 +130,16 @@ def webhook_accessors(configuration: Object, behaviour: ServedBehaviour) -> Sequ
     return found
 
 
-class _View:
+class _View(CandidateView[WebhookAccessor]):
     """The webhooks at one revision, in the order of their calls. It never changes."""
 
     def __init__(self, compiled: Mapping[Key, Sequence[WebhookAccessor]]) -> None:
+        super().__init__()
         self._webhooks = {
             kind: [each for key in sorted(compiled) if key.resource == kind for each in compiled[key]]
             for kind in (MUTATING, VALIDATING)
         }
         self.any = any(self._webhooks.values())
-        self.candidates = CandidateCache[WebhookAccessor]()
 
     def matching(
         self, kind: GroupResource, reader: ClusterReader, operation: str, resource: GroupVersionResource, part: str
@@ -149,10 +149,10 @@ class _View:
         def find() -> Sequence[WebhookAccessor]:
             return [each for each in self._webhooks[kind] if each.may_match(reader, operation, resource, part)]
 
-        return self.candidates.of(reader.catalogue, (kind, operation, resource, part), find) if self.any else ()
+        return self.looked_up(reader.catalogue, (kind, operation, resource, part), find) if self.any else ()
 
 
-class WebhookIndex:
+class WebhookIndex(CompiledObjects[_View]):
     """All webhooks, by the kinds of requests that they could match.
 
     Notes
@@ -161,22 +161,11 @@ class WebhookIndex:
     request.
     """
 
-    def __init__(
-        self, store: ListWatcher, behaviour: ServedBehaviour, known: CompiledObjects[_View] | None = None
-    ) -> None:
-        self._behaviour = behaviour
-        self._objects = known or CompiledObjects(store, (MUTATING, VALIDATING), self._compiled, _View)
+    def __init__(self, store: ListWatcher, behaviour: ServedBehaviour) -> None:
+        super().__init__(store, behaviour, (MUTATING, VALIDATING), _View)
 
     def _compiled(self, _: GroupResource, configuration: Object) -> Sequence[WebhookAccessor]:
         return webhook_accessors(configuration, self._behaviour)
-
-    def fork(self, store: ListWatcher, behaviour: ServedBehaviour) -> WebhookIndex:
-        """The index of a fork of the store: no configuration is read again, unless the fork behaves otherwise."""
-        return WebhookIndex(store, behaviour, self._objects.fork(store) if behaviour is self._behaviour else None)
-
-    def any(self) -> bool:
-        """True if there is any webhook."""
-        return self._objects.now().any
 
     def concerned(
         self,
@@ -187,11 +176,11 @@ class WebhookIndex:
         subresource: str,
     ) -> Sequence[WebhookAccessor]:
         """The webhooks, mutating or validating, that could match such a write."""
-        return self._objects.now().matching(kind, reader, operation, resource, subresource)
+        return self.now().matching(kind, reader, operation, resource, subresource)
 
     def concerns(self, reader: ClusterReader, resource: GroupVersionResource, subresource: str) -> bool:
         """True if any webhook could want to see writes of a resource."""
-        view = self._objects.now()
+        view = self.now()
         return any(
             view.matching(kind, reader, operation, resource, subresource)
             for kind in (MUTATING, VALIDATING)

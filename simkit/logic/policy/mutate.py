@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from simkit.logic.policy.application import MutationFailed
 from simkit.logic.policy.attributes import AdmissionAttributes, ClusterReader
@@ -20,6 +20,7 @@ from simkit.meta.names import GroupVersionResource
 from simkit.meta.objects import Object
 from simkit.schema.catalogue import Resource
 from simkit.schema.structural import Schema
+from simkit.seams.admission import PluginReinvocation
 
 Restore = Callable[[Mapping[str, Any], Resource], Object]
 """A function from an object in the version of a resource to the stored form, typed and defaulted."""
@@ -56,24 +57,12 @@ class Mutated:
             self.errors.append(PolicyError(policy.name, binding, message, reason))
 
 
-class Rounds(Protocol):
-    """The policies of the present round of admission. They report their changes to it."""
-
-    def asks(self, key: str) -> bool:
-        """True if an invocation is to be made."""
-        ...
-
-    def made(self, key: str, *, changed: bool, again: bool) -> None:
-        """Note an invocation: whether it changed the object, and whether it wants to be made again."""
-        ...
-
-
 def mutate(
     attributes: AdmissionAttributes,
     policies: Iterable[BoundPolicy[MutatingPolicy]],
     reader: ClusterReader,
     restore: Restore,
-    rounds: Rounds,
+    rounds: PluginReinvocation,
 ) -> Mutated:
     """The object that the policies make of a write, in its stored form, and their errors.
 
