@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 from urllib.parse import urlsplit
 
 from simkit.cluster.analysis_methods import AnalysisMethods
@@ -211,6 +211,11 @@ class Cluster(AnalysisMethods, EgressMethods, InspectionMethods, SimulationMetho
         """
         options = None if release in (None, self.release) else at_release(self._control_plane.options, str(release))
         return self._derived(self._control_plane.fork(options))
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise SimkitError(
+            "a cluster is not copied or pickled: fork() copies it, save() writes what simkit.load() reads"
+        )
 
     def with_apis_disabled(self, *elements: str) -> Self:
         """A fork that no longer serves some APIs.

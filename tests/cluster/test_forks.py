@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -27,6 +30,12 @@ HOOK = {
         }
     ],
 }
+
+
+@pytest.mark.parametrize("way", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_other_ways_of_copying_name_the_right_one(cluster: simkit.Cluster, way: Callable[[object], object]) -> None:
+    with pytest.raises(simkit.SimkitError, match=r"fork\(\) copies it"):
+        way(cluster)
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ writes of its parent away. Therefore no connection is open while the process for
 
 from __future__ import annotations
 
+import logging
 import os
 import sqlite3
 import threading
@@ -21,6 +22,8 @@ Prepare = Callable[[sqlite3.Connection], None]
 """Brings a new connection into the state that its store needs."""
 Read = TypeVar("Read")
 _OPEN: Final = WeakSet["SqliteFile"]()
+_LOG: Final = logging.getLogger("simkit.storage")
+_TAKEN: Final = "removed, replaced or cut while it was open"
 
 
 class SqliteFile:
@@ -72,7 +75,9 @@ class SqliteFile:
             with self._using, self._usable() as connection:
                 connection.execute("BEGIN")
                 yield connection
-                self._check_whole()
+                if self._is_cut():
+                    raise unexplained(f"{self._path.name} was {_TAKEN}; nothing was changed")
+            self._known = self._seen()
         except sqlite3.Error as error:
             full = error.sqlite_errorcode == sqlite3.SQLITE_FULL
             why = f"the disk of {self._path.name} is full" if full else f"cannot write to {self._path.name}: {error}"
@@ -81,23 +86,26 @@ class SqliteFile:
     def close(self, why: str = "it is closed") -> None:
         """Write no more; ``why`` says the reason."""
         with self._using:
-            self._closed = self._closed or why
-            if self._connection is not None:
-                self._connection.close()
-                self._connection = None
+            self._disconnect()
+            self._closed, self._connection = self._closed or why, None
+
+    def _disconnect(self) -> None:
+        if self._connection is not None:
+            cut = self._is_cut()
+            self._connection.close()
+            if cut:
+                self._closed, self._connection = f"it was {_TAKEN}", None
+                _LOG.error("%s was %s, and lacks what was written; Cluster.save writes all of it", self._path, _TAKEN)
 
     def _usable(self) -> sqlite3.Connection:
         if self._connection is None:
             raise unexplained(f"cannot write to {self._path.name}: {self._closed}; nothing was changed")
         return self._connection
 
-    def _check_whole(self) -> None:
-        """Raise a 500 StatusError where somebody has taken the files away: whoever opens them finds nothing of this."""
-        seen = self._seen()
-        pairs = list(zip(self._known, seen, strict=False))
-        if len(pairs) < 2 or any(not os.path.samestat(old, new) or new.st_size < old.st_size for old, new in pairs):
-            raise unexplained(f"{self._path.name} was removed, replaced or cut; nothing was changed")
-        self._known = seen
+    def _is_cut(self) -> bool:
+        """Whether somebody has taken the files away: whoever opens them finds nothing of what is written now."""
+        pairs = list(zip(self._known, self._seen(), strict=False))
+        return len(pairs) < 2 or any(not os.path.samestat(old, new) or new.st_size < old.st_size for old, new in pairs)
 
     def _seen(self) -> list[os.stat_result]:
         try:
@@ -110,8 +118,7 @@ class SqliteFile:
     def suspend(self) -> None:
         """Close the connection, and let nobody write until one of the following two."""
         self._using.acquire()
-        if self._connection is not None:
-            self._connection.close()
+        self._disconnect()
 
     def resume(self) -> None:
         """Go on in the process that has forked."""

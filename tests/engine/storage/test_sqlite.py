@@ -252,13 +252,16 @@ TAKEN_AWAY: dict[str, Callable[[Path], object]] = {
     "file emptied": lambda file: os.truncate(file, 0),
     "write-ahead file removed": lambda file: Path(f"{file}-wal").unlink(),
     "write-ahead file emptied": lambda file: os.truncate(f"{file}-wal", 0),
+    "last of the write-ahead file cut": lambda file: os.truncate(f"{file}-wal", os.stat(f"{file}-wal").st_size - 1),
     "folder removed": lambda file: shutil.rmtree(file.parent),
 }
 
 
 @pytest.mark.parametrize("accident", TAKEN_AWAY)
-def test_a_file_that_was_taken_away_takes_no_writes(tmp_path: Path, accident: str) -> None:
-    """What nobody will find again is refused, and is not seen."""
+def test_a_file_that_was_taken_away_takes_no_writes(
+    tmp_path: Path, accident: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What nobody will find again is refused, and is not seen; what was written before is told to be lost."""
     file = tmp_path / "store" / "a.db"
     file.parent.mkdir()
     store = open_store(file, SimulatedClock())
@@ -270,6 +273,7 @@ def test_a_file_that_was_taken_away_takes_no_writes(tmp_path: Path, accident: st
     assert store.get(key("a")) is not None
     assert store.get(key("b")) is None
     store.close()
+    assert "lacks what was written" in caplog.text
 
 
 ROWS = "SELECT name, object FROM objects WHERE resource = ? ORDER BY namespace, name"
