@@ -107,18 +107,6 @@ _STATUS: Final = validation(
     ),
     row("status.conditions", by(validate_conditions)),
 )
-_VALIDATING_ADMISSION_POLICY = Strategy(
-    metadata_checks=MetadataChecks((WHOLE,), part=()),
-    unqualified_finalizers=True,
-    default=_default_validating_admission_policy,
-    prepare=prepared(status={}),
-    validate=_validate_validating_admission_policy,
-    raises_generation=spec_differs,
-    print_row=columns(count("spec.validations"), param_kind),
-    subresources={"status": Subresource(keep_all_but_own_status, _STATUS)},
-    status_reset_fields=(("metadata",),),
-    allow_unconditional_update=False,
-)
 
 
 _GROUP: Final = api_group("admissionregistration")
@@ -200,9 +188,6 @@ def binding_strategy(*rules: Check) -> Strategy:
     )
 
 
-_VALIDATING_ADMISSION_POLICY_BINDING = binding_strategy(*_SPEC)
-
-
 _OPERATIONS: Final = ("*", "CONNECT", "CREATE", "UPDATE")
 _REINVOCATION: Final = row("reinvocationPolicy", REQUIRED, must.be_one_of("IfNeeded", "Never"))
 
@@ -267,33 +252,32 @@ def _validate_mutation(reader: PolicyReader, path: str, mutation: Object) -> Ite
             yield invalid_value(f"{path}.{other}", f"{{{other}}}", f"must not be specified when patchType is {kind}")
 
 
-_MUTATING_ADMISSION_POLICY = Strategy(
-    metadata_checks=MetadataChecks((WHOLE,)),
-    unqualified_finalizers=True,
-    default=_default_mutating_admission_policy,
-    validate=_validate_mutating_admission_policy,
-    raises_generation=spec_differs,
-    print_row=columns(count("spec.mutations"), param_kind),
-    allow_unconditional_update=False,
-)
-
-
-_MUTATING_ADMISSION_POLICY_BINDING = binding_strategy(
-    POLICY_NAME, PARAMETERS, row("spec.matchResources", table(MATCH, OPERATIONS))
-)
-
-
-_VALIDATING_WEBHOOK_CONFIGURATION = webhook_rules(reinvoked=False)
-
-
-_MUTATING_WEBHOOK_CONFIGURATION = webhook_rules(reinvoked=True)
-
-
 STRATEGIES: Final = {
-    "ValidatingAdmissionPolicy": _VALIDATING_ADMISSION_POLICY,
-    "ValidatingAdmissionPolicyBinding": _VALIDATING_ADMISSION_POLICY_BINDING,
-    "MutatingAdmissionPolicy": _MUTATING_ADMISSION_POLICY,
-    "MutatingAdmissionPolicyBinding": _MUTATING_ADMISSION_POLICY_BINDING,
-    "ValidatingWebhookConfiguration": _VALIDATING_WEBHOOK_CONFIGURATION,
-    "MutatingWebhookConfiguration": _MUTATING_WEBHOOK_CONFIGURATION,
+    "ValidatingAdmissionPolicy": Strategy(
+        metadata_checks=MetadataChecks((WHOLE,), part=()),
+        unqualified_finalizers=True,
+        default=_default_validating_admission_policy,
+        prepare=prepared(status={}),
+        validate=_validate_validating_admission_policy,
+        raises_generation=spec_differs,
+        print_row=columns(count("spec.validations"), param_kind),
+        subresources={"status": Subresource(keep_all_but_own_status, _STATUS)},
+        status_reset_fields=(("metadata",),),
+        allow_unconditional_update=False,
+    ),
+    "ValidatingAdmissionPolicyBinding": binding_strategy(*_SPEC),
+    "MutatingAdmissionPolicy": Strategy(
+        metadata_checks=MetadataChecks((WHOLE,)),
+        unqualified_finalizers=True,
+        default=_default_mutating_admission_policy,
+        validate=_validate_mutating_admission_policy,
+        raises_generation=spec_differs,
+        print_row=columns(count("spec.mutations"), param_kind),
+        allow_unconditional_update=False,
+    ),
+    "MutatingAdmissionPolicyBinding": binding_strategy(
+        POLICY_NAME, PARAMETERS, row("spec.matchResources", table(MATCH, OPERATIONS))
+    ),
+    "ValidatingWebhookConfiguration": webhook_rules(reinvoked=False),
+    "MutatingWebhookConfiguration": webhook_rules(reinvoked=True),
 }

@@ -110,28 +110,27 @@ def _availability(obj: Object) -> str:
     return status if status == "True" else f"{status} ({condition.get('reason', '')})"
 
 
-_API_SERVICE = Strategy(
-    unqualified_finalizers=True,
-    validate_name=whole_path_segment,
-    default=missing("spec.service", {"port": _PORT}, optional=True),
-    prepare=prepared(spec=True, status={}),
-    prepare_with_context=_prepare_with_context,
-    metadata_checks=MetadataChecks((CHANGES,), after=(WHOLE,)),
-    validate=validation(created=(_FIELDS,), changed=whole(_NAME)),
-    validate_last=last(whole(_FIELDS)),
-    validate_first=validation(created=(_NAME,)),
-    print_row=columns(_where, _availability),
-    subresources={
-        "status": Subresource(
-            keep_all_but_own_status,
-            validation(row("status.conditions[]", row("status", must.be_one_of("True", "False", "Unknown"), zero=""))),
-        )
-    },
-    status_reset_fields=(("metadata",),),
-    allow_unconditional_update=False,
-)
-
-
 STRATEGIES: Final = {
-    "APIService": _API_SERVICE,
+    "APIService": Strategy(
+        unqualified_finalizers=True,
+        validate_name=whole_path_segment,
+        default=missing("spec.service", {"port": _PORT}, optional=True),
+        prepare=prepared(spec=True, status={}),
+        prepare_with_context=_prepare_with_context,
+        metadata_checks=MetadataChecks((CHANGES,), after=(WHOLE,)),
+        validate=validation(created=(_FIELDS,), changed=whole(_NAME)),
+        validate_last=last(whole(_FIELDS)),
+        validate_first=validation(created=(_NAME,)),
+        print_row=columns(_where, _availability),
+        subresources={
+            "status": Subresource(
+                keep_all_but_own_status,
+                validation(
+                    row("status.conditions[]", row("status", must.be_one_of("True", "False", "Unknown"), zero=""))
+                ),
+            )
+        },
+        status_reset_fields=(("metadata",),),
+        allow_unconditional_update=False,
+    ),
 }

@@ -28,9 +28,6 @@ def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Se
     return ()
 
 
-_TOKEN_REQUEST = Strategy(default=missing("spec", {"expirationSeconds": HOUR}), validate=_validate)
-
-
 STRATEGIES: Final = {
-    "TokenRequest": _TOKEN_REQUEST,
+    "TokenRequest": Strategy(default=missing("spec", {"expirationSeconds": HOUR}), validate=_validate),
 }

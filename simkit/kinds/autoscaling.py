@@ -289,21 +289,15 @@ def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), _target(obj), _metrics(behaviour, obj), _least(obj), most, present, created(obj, now)]
 
 
-_HORIZONTAL_POD_AUTOSCALER = Strategy(
-    metadata_checks=MetadataChecks((CHANGES,)),
-    default=_default,
-    prepare=_prepare,
-    validate=_validate,
-    print_row=_row,
-    version_annotations=frozenset({METRICS, CURRENT, CONDITIONS, BEHAVIOR}),
-    subresources={"status": Subresource(keep_all_but_status, _STATUS, owns_all=True)},
-)
-
-
-_SCALE = Strategy(print_row=columns(number("spec.replicas"), number("status.replicas")))
-
-
 STRATEGIES: Final = {
-    "HorizontalPodAutoscaler": _HORIZONTAL_POD_AUTOSCALER,
-    "Scale": _SCALE,
+    "HorizontalPodAutoscaler": Strategy(
+        metadata_checks=MetadataChecks((CHANGES,)),
+        default=_default,
+        prepare=_prepare,
+        validate=_validate,
+        print_row=_row,
+        version_annotations=frozenset({METRICS, CURRENT, CONDITIONS, BEHAVIOR}),
+        subresources={"status": Subresource(keep_all_but_status, _STATUS, owns_all=True)},
+    ),
+    "Scale": Strategy(print_row=columns(number("spec.replicas"), number("status.replicas"))),
 }

@@ -33,26 +33,6 @@ def validate_coordinated_strategy(behaviour: ServedBehaviour, path: str, strateg
         yield unsupported(f"{path}.strategy", strategy, (OLDEST_EMULATION_VERSION,))
 
 
-_LEASE = Strategy(
-    metadata_checks=MetadataChecks((CHANGES,)),
-    unqualified_finalizers=True,
-    prepare=prepared(spec=True),
-    validate=validation(
-        row("spec.leaseDurationSeconds", must.be_positive),
-        row("spec.leaseTransitions", must.be_nonnegative),
-        row("spec.strategy", by(validate_coordinated_strategy), empty=True),
-        row(
-            "spec.preferredHolder",
-            must.be_absent("may only be specified if `strategy` is defined"),
-            unless=fields.given("spec.strategy"),
-        ),
-    ),
-    print_row=columns("spec.holderIdentity"),
-    allow_create_on_update=True,
-    allow_unconditional_update=False,
-)
-
-
 _NUMBER: Final = r"(0|[1-9][0-9]*)"
 _VERSION: Final = re.compile(
     rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?"
@@ -107,34 +87,49 @@ def _emulates_nothing(spec: Object) -> bool:
 
 _UNKNOWN_AGE: Final = f"must be specified when `strategy` is '{OLDEST_EMULATION_VERSION}'"
 
-_LEASE_CANDIDATE = Strategy(
-    validate_name=lambda name, _: key_texts(name),
-    metadata_checks=MetadataChecks((CHANGES,)),
-    unqualified_finalizers=True,
-    validate=validation(
-        row(
-            "spec",
-            row("leaseName", REQUIRED),
-            row("emulationVersion", _SEMVER),
-            row("binaryVersion", REQUIRED, _SEMVER),
-            row(
-                "binaryVersion",
-                must.be_otherwise("must be greater than or equal to `emulationVersion`"),
-                when=_is_too_old,
-            ),
-            row("emulationVersion", must.be_set(_UNKNOWN_AGE), when=_emulates_nothing, zero=""),
-            row("strategy", REQUIRED, by(validate_coordinated_strategy)),
-            zero={},
-        ),
-        changed=fixed("spec.leaseName", zero=""),
-    ),
-    print_row=columns("spec.leaseName", "spec.binaryVersion", "spec.emulationVersion"),
-    allow_create_on_update=True,
-    allow_unconditional_update=False,
-)
-
 
 STRATEGIES: Final = {
-    "Lease": _LEASE,
-    "LeaseCandidate": _LEASE_CANDIDATE,
+    "Lease": Strategy(
+        metadata_checks=MetadataChecks((CHANGES,)),
+        unqualified_finalizers=True,
+        prepare=prepared(spec=True),
+        validate=validation(
+            row("spec.leaseDurationSeconds", must.be_positive),
+            row("spec.leaseTransitions", must.be_nonnegative),
+            row("spec.strategy", by(validate_coordinated_strategy), empty=True),
+            row(
+                "spec.preferredHolder",
+                must.be_absent("may only be specified if `strategy` is defined"),
+                unless=fields.given("spec.strategy"),
+            ),
+        ),
+        print_row=columns("spec.holderIdentity"),
+        allow_create_on_update=True,
+        allow_unconditional_update=False,
+    ),
+    "LeaseCandidate": Strategy(
+        validate_name=lambda name, _: key_texts(name),
+        metadata_checks=MetadataChecks((CHANGES,)),
+        unqualified_finalizers=True,
+        validate=validation(
+            row(
+                "spec",
+                row("leaseName", REQUIRED),
+                row("emulationVersion", _SEMVER),
+                row("binaryVersion", REQUIRED, _SEMVER),
+                row(
+                    "binaryVersion",
+                    must.be_otherwise("must be greater than or equal to `emulationVersion`"),
+                    when=_is_too_old,
+                ),
+                row("emulationVersion", must.be_set(_UNKNOWN_AGE), when=_emulates_nothing, zero=""),
+                row("strategy", REQUIRED, by(validate_coordinated_strategy)),
+                zero={},
+            ),
+            changed=fixed("spec.leaseName", zero=""),
+        ),
+        print_row=columns("spec.leaseName", "spec.binaryVersion", "spec.emulationVersion"),
+        allow_create_on_update=True,
+        allow_unconditional_update=False,
+    ),
 }

@@ -181,11 +181,10 @@ _STABLE: Final = Strategy(
     ),
     warnings=_warnings,
 )
-_ENDPOINT_SLICE = replace(
-    _STABLE, older_versions={f"{api_group('discovery')}/v1beta1": replace(_STABLE, prepare=_prepare_older)}
-)
 
 
 STRATEGIES: Final = {
-    "EndpointSlice": _ENDPOINT_SLICE,
+    "EndpointSlice": replace(
+        _STABLE, older_versions={f"{api_group('discovery')}/v1beta1": replace(_STABLE, prepare=_prepare_older)}
+    ),
 }

@@ -9,13 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from simkit.kinds.parts.event import (
-    STRICT,
-    event_fields,
-    event_row,
-    strict_changes,
-    validate_event,
-)
+from simkit.kinds.parts.event import STRICT, event_fields, event_row, strict_changes, validate_event
 from simkit.kinds.rules import at_root
 from simkit.kinds.strategy import CHANGES, WHOLE, DeleteStrategy, MetadataChecks, Strategy
 from simkit.meta.behaviour import ServedBehaviour
@@ -47,18 +41,17 @@ _LENIENT: Final = Strategy(
     delete_strategy=DeleteStrategy(has_dependents=False),
     allow_create_on_update=True,
 )
-_EVENT = replace(
-    _LENIENT,
-    metadata_checks=MetadataChecks((CHANGES,)),
-    validate_name=dns_subdomain,
-    unqualified_finalizers=False,
-    validate_first=_lenient,
-    validate=_validate,
-    checks_new_metadata=True,
-    older_versions={_BEFORE: _LENIENT},
-)
 
 
 STRATEGIES: Final = {
-    "Event": _EVENT,
+    "Event": replace(
+        _LENIENT,
+        metadata_checks=MetadataChecks((CHANGES,)),
+        validate_name=dns_subdomain,
+        unqualified_finalizers=False,
+        validate_first=_lenient,
+        validate=_validate,
+        checks_new_metadata=True,
+        older_versions={_BEFORE: _LENIENT},
+    ),
 }

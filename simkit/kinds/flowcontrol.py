@@ -275,19 +275,6 @@ def _order(obj: Object) -> tuple[int, str]:
     return at(obj, "spec", "matchingPrecedence") or 0, name_of(obj)
 
 
-_FLOW_SCHEMA = Strategy(
-    metadata_checks=MetadataChecks((WHOLE,)),
-    default=_default_flow_schema,
-    prepare=_prepare,
-    validate=_FLOW_SCHEMA_RULES,
-    raises_generation=spec_differs,
-    print_row=_flow_schema_row,
-    row_sort_key=_order,
-    subresources={"status": Subresource(keep_metadata_and_all_but_status, FLOW_STATUS)},
-    status_reset_fields=(("metadata",),),
-)
-
-
 _SHARES: Final = "nominalConcurrencyShares"
 _QUEUING: Final = {"queues": 64, "handSize": 8, "queueLengthLimit": 50}
 _HASH_BITS: Final = 60
@@ -416,19 +403,26 @@ def _priority_level_configuration_row(behaviour: ServedBehaviour, obj: Object, n
     return [name_of(obj), spec.get("type") or "", NONE if shares is None else shares, *queues, created(obj, now)]
 
 
-_PRIORITY_LEVEL_CONFIGURATION = Strategy(
-    metadata_checks=MetadataChecks((WHOLE,)),
-    default=_default_priority_level_configuration,
-    prepare=prepared(status={}),
-    validate=_PRIORITY_LEVEL_CONFIGURATION_RULES,
-    raises_generation=spec_differs,
-    print_row=_priority_level_configuration_row,
-    subresources={"status": Subresource(keep_metadata_and_all_but_status, FLOW_STATUS)},
-    status_reset_fields=(("metadata",),),
-)
-
-
 STRATEGIES: Final = {
-    "FlowSchema": _FLOW_SCHEMA,
-    "PriorityLevelConfiguration": _PRIORITY_LEVEL_CONFIGURATION,
+    "FlowSchema": Strategy(
+        metadata_checks=MetadataChecks((WHOLE,)),
+        default=_default_flow_schema,
+        prepare=_prepare,
+        validate=_FLOW_SCHEMA_RULES,
+        raises_generation=spec_differs,
+        print_row=_flow_schema_row,
+        row_sort_key=_order,
+        subresources={"status": Subresource(keep_metadata_and_all_but_status, FLOW_STATUS)},
+        status_reset_fields=(("metadata",),),
+    ),
+    "PriorityLevelConfiguration": Strategy(
+        metadata_checks=MetadataChecks((WHOLE,)),
+        default=_default_priority_level_configuration,
+        prepare=prepared(status={}),
+        validate=_PRIORITY_LEVEL_CONFIGURATION_RULES,
+        raises_generation=spec_differs,
+        print_row=_priority_level_configuration_row,
+        subresources={"status": Subresource(keep_metadata_and_all_but_status, FLOW_STATUS)},
+        status_reset_fields=(("metadata",),),
+    ),
 }

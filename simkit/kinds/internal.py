@@ -129,17 +129,14 @@ def _servers(obj: Object) -> str:
     return few([f"{server.get('apiServerID', '')}={server.get('encodingVersion', '')}" for server in servers], UNSET)
 
 
-_STORAGE_VERSION = Strategy(
-    validate_name=_validate_name,
-    metadata_checks=MetadataChecks((), part=()),
-    prepare=prepared(spec=True, status={}),
-    print_row=columns(lambda obj: at(obj, "status", "commonEncodingVersion") or UNSET, _servers),
-    subresources={"status": Subresource(keep_all_but_own_status, _validate_status)},
-    status_reset_fields=(("metadata",),),
-    allow_unconditional_update=False,
-)
-
-
 STRATEGIES: Final = {
-    "StorageVersion": _STORAGE_VERSION,
+    "StorageVersion": Strategy(
+        validate_name=_validate_name,
+        metadata_checks=MetadataChecks((), part=()),
+        prepare=prepared(spec=True, status={}),
+        print_row=columns(lambda obj: at(obj, "status", "commonEncodingVersion") or UNSET, _servers),
+        subresources={"status": Subresource(keep_all_but_own_status, _validate_status)},
+        status_reset_fields=(("metadata",),),
+        allow_unconditional_update=False,
+    ),
 }

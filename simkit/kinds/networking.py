@@ -5,7 +5,7 @@ Follows ``pkg/registry/networking`` and ``pkg/apis/networking/validation/validat
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -56,7 +56,6 @@ from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, Shown, invalid_value, required, unsupported
 from simkit.meta.name_validation import dns1035_label, dns_label, dns_subdomain, path_segment, port_name
 from simkit.meta.objects import Draft, Object, annotations_of, at, name_of
-from simkit.meta.wording import Text
 
 _CLASS: Final = label("ingress.class")
 _PATH_TYPES: Final = ("Exact", "ImplementationSpecific", "Prefix")
@@ -200,17 +199,6 @@ def _hosts(rules: Sequence[Object]) -> str:
     return (",".join(hosts) or "*") + (f" + {len(rules) - _INGRESS_SHOWN} more..." if more else "")
 
 
-_INGRESS = Strategy(
-    default=_default_ingress,
-    prepare=prepared(spec=True, status={"loadBalancer": {}}),
-    validate=_validate_ingress,
-    raises_generation=spec_differs,
-    print_row=_row,
-    warnings=_ingress_warnings,
-    subresources={"status": Subresource(keep_all_but_status, _validate_status, balancer_warnings)},
-)
-
-
 _IN_NAMESPACE: Final = fields.equal("scope", "Namespace")
 _NAMESPACED: Final = must.be_given("`parameters.scope` is set to 'Namespace'", pointer=True)
 _FIELDS: Final = table(
@@ -241,23 +229,7 @@ def _parameters(obj: Object) -> str:
     return f"{reference.get('kind', '')}{group}/{reference.get('name', '')}"
 
 
-_INGRESS_CLASS = Strategy(
-    default=missing("spec.parameters", {"scope": "Cluster"}, optional=True),
-    prepare=prepared(spec=True),
-    metadata_checks=MetadataChecks((CHANGES,), after=(WHOLE,)),
-    validate=validation(created=(_FIELDS,), changed=fixed("spec.controller", zero="")),
-    validate_last=last(whole(_FIELDS)),
-    raises_generation=spec_differs,
-    print_row=columns("spec.controller", _parameters),
-)
-
-
 _IP_ADDRESS_SHOWN: Final = partial(structure, "networking.ParentReference")
-
-
-def _validate_name(name: str, prefix: bool) -> Sequence[Text]:
-    """The errors of a name, which is an address as Go writes it, whether or not it is meant as a prefix."""
-    return [error.detail for error in validate_canonical_ip("", name)]
 
 
 def _parent(obj: Object) -> str:
@@ -266,25 +238,6 @@ def _parent(obj: Object) -> str:
         return NONE
     kind = f"{reference.get('resource', '')}.{reference.get('group', '')}".rstrip(".").lower()
     return "/".join(filter(None, (kind, reference.get("namespace"), reference.get("name"))))
-
-
-_IP_ADDRESS = Strategy(
-    validate_name=_validate_name,
-    validate=validation(
-        row(
-            "spec.parentRef",
-            must.be_given(pointer=True),
-            table(
-                row("group", must.be(dns_subdomain)),
-                row("resource", REQUIRED, must.be(path_segment)),
-                row("name", REQUIRED, must.be(path_segment)),
-                row("namespace", must.be(path_segment)),
-            ),
-        ),
-        changed=fixed("spec.parentRef", shown=lambda parent: parent and _IP_ADDRESS_SHOWN(parent)),
-    ),
-    print_row=columns(_parent),
-)
 
 
 _TYPES: Final = ("Ingress", "Egress")
@@ -408,20 +361,6 @@ def _wipes_status(behaviour: ServedBehaviour) -> bool:
     return not behaviour.applies("network-policies-have-status")
 
 
-_NETWORK_POLICY = Strategy(
-    prepare=_prepare_network_policy,
-    subresources={"status": Subresource(_keep_old_status, owns_all=True)},
-    wipes_status=_wipes_status,
-    metadata_checks=checked_twice("network-policies-checked-once"),
-    default=_default_network_policy,
-    validate=_RULES,
-    warnings=_network_policy_warnings,
-    raises_generation=spec_differs,
-    counts_empty_parts=True,
-    print_row=columns(lambda obj: selector_text(at(obj, "spec", "podSelector"))),
-)
-
-
 _RANGES: Final = "spec.cidrs"
 _ONE_EACH: Final = "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64"
 
@@ -472,27 +411,62 @@ def _validate_change(
         yield invalid_value(_RANGES, texts(given), FIXED)
 
 
-def _reset_fields(behaviour: ServedBehaviour) -> Mapping[str, Sequence[str]]:
-    """No fields before 1.36, whose sources say them for a group of another name."""
-    return {} if behaviour.applies("status-of-ranges-apart") else {"": (), "status": ()}
-
-
-_SERVICE_CIDR = Strategy(
-    metadata_checks=MetadataChecks((CHANGES,)),
-    prepare=_prepare_service_cidr,
-    validate=_validate_service_cidr,
-    print_row=columns(lambda obj: ",".join(at(obj, "spec", "cidrs") or ())),
-    subresources={"status": Subresource(keep_all_but_own_status, owns_all=True)},
-    status_reset_fields=(("metadata",),),
-    reset_fields=_reset_fields,
-    wipes_status=lambda behaviour: behaviour.applies("status-of-ranges-apart"),
-)
-
-
 STRATEGIES: Final = {
-    "Ingress": _INGRESS,
-    "IngressClass": _INGRESS_CLASS,
-    "IPAddress": _IP_ADDRESS,
-    "NetworkPolicy": _NETWORK_POLICY,
-    "ServiceCIDR": _SERVICE_CIDR,
+    "Ingress": Strategy(
+        default=_default_ingress,
+        prepare=prepared(spec=True, status={"loadBalancer": {}}),
+        validate=_validate_ingress,
+        raises_generation=spec_differs,
+        print_row=_row,
+        warnings=_ingress_warnings,
+        subresources={"status": Subresource(keep_all_but_status, _validate_status, balancer_warnings)},
+    ),
+    "IngressClass": Strategy(
+        default=missing("spec.parameters", {"scope": "Cluster"}, optional=True),
+        prepare=prepared(spec=True),
+        metadata_checks=MetadataChecks((CHANGES,), after=(WHOLE,)),
+        validate=validation(created=(_FIELDS,), changed=fixed("spec.controller", zero="")),
+        validate_last=last(whole(_FIELDS)),
+        raises_generation=spec_differs,
+        print_row=columns("spec.controller", _parameters),
+    ),
+    "IPAddress": Strategy(
+        validate_name=lambda name, _: [error.detail for error in validate_canonical_ip("", name)],
+        validate=validation(
+            row(
+                "spec.parentRef",
+                must.be_given(pointer=True),
+                table(
+                    row("group", must.be(dns_subdomain)),
+                    row("resource", REQUIRED, must.be(path_segment)),
+                    row("name", REQUIRED, must.be(path_segment)),
+                    row("namespace", must.be(path_segment)),
+                ),
+            ),
+            changed=fixed("spec.parentRef", shown=lambda parent: parent and _IP_ADDRESS_SHOWN(parent)),
+        ),
+        print_row=columns(_parent),
+    ),
+    "NetworkPolicy": Strategy(
+        prepare=_prepare_network_policy,
+        subresources={"status": Subresource(_keep_old_status, owns_all=True)},
+        wipes_status=_wipes_status,
+        metadata_checks=checked_twice("network-policies-checked-once"),
+        default=_default_network_policy,
+        validate=_RULES,
+        warnings=_network_policy_warnings,
+        raises_generation=spec_differs,
+        counts_empty_parts=True,
+        print_row=columns(lambda obj: selector_text(at(obj, "spec", "podSelector"))),
+    ),
+    "ServiceCIDR": Strategy(
+        metadata_checks=MetadataChecks((CHANGES,)),
+        prepare=_prepare_service_cidr,
+        validate=_validate_service_cidr,
+        print_row=columns(lambda obj: ",".join(at(obj, "spec", "cidrs") or ())),
+        subresources={"status": Subresource(keep_all_but_own_status, owns_all=True)},
+        status_reset_fields=(("metadata",),),
+        reset_fields=lambda behaviour: {} if behaviour.applies("status-of-ranges-apart") else {"": (), "status": ()},
+        wipes_status=lambda behaviour: behaviour.applies("status-of-ranges-apart"),
+    ),
 }

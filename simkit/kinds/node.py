@@ -39,24 +39,21 @@ def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Se
     return [f"scheduling.nodeSelector: {deprecation(behaviour, key)}" for key in keys if deprecation(behaviour, key)]
 
 
-_RUNTIME_CLASS = Strategy(
-    unqualified_finalizers=True,
-    metadata_checks=MetadataChecks((WHOLE,), after=(CHANGES,)),
-    validate=validation(
-        row("handler", REQUIRED, must.be(dns_label), since="runtime-handlers-required"),
-        row("handler", must.be(dns_label), zero="", until="runtime-handlers-required"),
-        row("overhead.podFixed", by(validate_overhead), told="overhead"),
-        row("scheduling.nodeSelector", by(validate_labels)),
-        row("scheduling.tolerations", by(_validate_tolerations)),
-    ),
-    validate_last=last(fixed("handler", zero="")),
-    warnings=_warnings,
-    print_row=columns("handler"),
-    allow_create_on_update=True,
-    allow_unconditional_update=False,
-)
-
-
 STRATEGIES: Final = {
-    "RuntimeClass": _RUNTIME_CLASS,
+    "RuntimeClass": Strategy(
+        unqualified_finalizers=True,
+        metadata_checks=MetadataChecks((WHOLE,), after=(CHANGES,)),
+        validate=validation(
+            row("handler", REQUIRED, must.be(dns_label), since="runtime-handlers-required"),
+            row("handler", must.be(dns_label), zero="", until="runtime-handlers-required"),
+            row("overhead.podFixed", by(validate_overhead), told="overhead"),
+            row("scheduling.nodeSelector", by(validate_labels)),
+            row("scheduling.tolerations", by(_validate_tolerations)),
+        ),
+        validate_last=last(fixed("handler", zero="")),
+        warnings=_warnings,
+        print_row=columns("handler"),
+        allow_create_on_update=True,
+        allow_unconditional_update=False,
+    ),
 }

@@ -25,15 +25,7 @@ from simkit.kinds.rules import Row, by, distinct, fields, first, must, placed, r
 from simkit.kinds.strategy import MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import label
-from simkit.meta.fielderror import (
-    FieldError,
-    Shown,
-    forbidden_field,
-    invalid_value,
-    quoted,
-    required,
-    unsupported,
-)
+from simkit.meta.fielderror import FieldError, Shown, forbidden_field, invalid_value, quoted, required, unsupported
 from simkit.meta.name_validation import dns_subdomain, path_segment
 from simkit.meta.objects import Draft, Object, annotations_of, name_of
 from simkit.meta.wording import Text
@@ -56,29 +48,6 @@ _SHOWN: Final = partial(structure, "policy.PodDisruptionBudgetSpec")
 
 def _bound(name: str) -> Callable[[Object], str]:
     return lambda obj: str(obj["spec"][name]) if name in (obj.get("spec") or {}) else "N/A"
-
-
-_POD_DISRUPTION_BUDGET = Strategy(
-    metadata_checks=MetadataChecks((), part=()),
-    checks_new_metadata=False,
-    unqualified_finalizers=True,
-    validate_name=path_segment,
-    prepare=prepared(spec=True, status=dict.fromkeys(_COUNTS, 0)),
-    validate=validation(
-        row(
-            "spec",
-            row("", must.be_otherwise("minAvailable and maxUnavailable cannot be both set", _SHOWN), when=_BOTH),
-            row("minAvailable", _AMOUNT),
-            row("maxUnavailable", _AMOUNT),
-            row("selector", LABEL_SELECTOR),
-            row("unhealthyPodEvictionPolicy", must.be_one_of("AlwaysAllow", "IfHealthyBudget"), empty=True),
-        )
-    ),
-    raises_generation=spec_differs,
-    print_row=columns(*map(_bound, _BOUNDS), number("status.disruptionsAllowed")),
-    subresources={"status": Subresource(keep_all_but_status, _STATUS)},
-    allow_unconditional_update=False,
-)
 
 
 _ALL: Final = "*"
@@ -342,10 +311,27 @@ def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
     ]
 
 
-_POD_SECURITY_POLICY = Strategy(default=_default, validate=_validate, print_row=_row, return_deleted_object=True)
-
-
 STRATEGIES: Final = {
-    "PodDisruptionBudget": _POD_DISRUPTION_BUDGET,
-    "PodSecurityPolicy": _POD_SECURITY_POLICY,
+    "PodDisruptionBudget": Strategy(
+        metadata_checks=MetadataChecks((), part=()),
+        checks_new_metadata=False,
+        unqualified_finalizers=True,
+        validate_name=path_segment,
+        prepare=prepared(spec=True, status=dict.fromkeys(_COUNTS, 0)),
+        validate=validation(
+            row(
+                "spec",
+                row("", must.be_otherwise("minAvailable and maxUnavailable cannot be both set", _SHOWN), when=_BOTH),
+                row("minAvailable", _AMOUNT),
+                row("maxUnavailable", _AMOUNT),
+                row("selector", LABEL_SELECTOR),
+                row("unhealthyPodEvictionPolicy", must.be_one_of("AlwaysAllow", "IfHealthyBudget"), empty=True),
+            )
+        ),
+        raises_generation=spec_differs,
+        print_row=columns(*map(_bound, _BOUNDS), number("status.disruptionsAllowed")),
+        subresources={"status": Subresource(keep_all_but_status, _STATUS)},
+        allow_unconditional_update=False,
+    ),
+    "PodSecurityPolicy": Strategy(default=_default, validate=_validate, print_row=_row, return_deleted_object=True),
 }

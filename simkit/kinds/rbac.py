@@ -139,40 +139,28 @@ def rules_of_role(*, namespaced: bool) -> Row:
     )
 
 
-_ROLE = replace(ACCESS_KIND, prepare=normalize_rules, validate=validation(rules_of_role(namespaced=True)))
-
-
 def _validate_parsed(behaviour: ServedBehaviour, path: str, selector: Object) -> Iterator[FieldError]:
     if selector_of(selector) is None:
         yield invalid_value(path, None, "invalid label selector.")
 
 
-_CLUSTER_ROLE = replace(
-    ACCESS_KIND,
-    prepare=normalize_rules,
-    validate=validation(
-        rules_of_role(namespaced=False),
-        row(
-            "aggregationRule",
+STRATEGIES: Final = {
+    "Role": replace(ACCESS_KIND, prepare=normalize_rules, validate=validation(rules_of_role(namespaced=True))),
+    "ClusterRole": replace(
+        ACCESS_KIND,
+        prepare=normalize_rules,
+        validate=validation(
+            rules_of_role(namespaced=False),
             row(
-                "clusterRoleSelectors",
-                must.be_given("at least one clusterRoleSelector required if aggregationRule is non-nil"),
+                "aggregationRule",
+                row(
+                    "clusterRoleSelectors",
+                    must.be_given("at least one clusterRoleSelector required if aggregationRule is non-nil"),
+                ),
+                row("clusterRoleSelectors[]", table(LABEL_SELECTOR, by(_validate_parsed))),
             ),
-            row("clusterRoleSelectors[]", table(LABEL_SELECTOR, by(_validate_parsed))),
         ),
     ),
-)
-
-
-_ROLE_BINDING = binding_strategy("Role", "ClusterRole", namespaced=True)
-
-
-_CLUSTER_ROLE_BINDING = binding_strategy("ClusterRole", namespaced=False)
-
-
-STRATEGIES: Final = {
-    "Role": _ROLE,
-    "ClusterRole": _CLUSTER_ROLE,
-    "RoleBinding": _ROLE_BINDING,
-    "ClusterRoleBinding": _CLUSTER_ROLE_BINDING,
+    "RoleBinding": binding_strategy("Role", "ClusterRole", namespaced=True),
+    "ClusterRoleBinding": binding_strategy("ClusterRole", namespaced=False),
 }

@@ -106,31 +106,6 @@ def _state(obj: Object) -> Any:
     return "Scheduled" if scheduled.get("status") == "True" else "Unschedulable"
 
 
-_POD_GROUP = Strategy(
-    metadata_checks=MetadataChecks((CHANGES,)),
-    default=missing("spec", {"disruptionMode": "Pod"}),
-    prepare=prepared(status={}),
-    validate=validation(
-        created=(
-            row(
-                "spec.podGroupTemplateRef",
-                exactly_one("workload"),
-                row(
-                    "workload",
-                    row("workloadName", REQUIRED, must.be(dns_subdomain)),
-                    row("podGroupTemplateName", REQUIRED, must.be(dns_label)),
-                ),
-            ),
-            row("spec.schedulingPolicy", POLICY, zero={}),
-        ),
-        changed=never_changed(*_NEVER_CHANGED),
-    ),
-    print_row=columns(_policy, _workload, _state),
-    subresources={"status": Subresource(keep_all_but_own_status, _validate_status)},
-    status_reset_fields=(("metadata",),),
-)
-
-
 SYSTEM: Final = {"system-node-critical": 2000001000, "system-cluster-critical": 2000000000}
 """The system's classes and their values."""
 _STAYS: Final = "this is a system priority class and cannot be deleted"
@@ -155,36 +130,9 @@ def _not_known(name: str, obj: Object) -> str:
     return f"globalDefault of {name} PriorityClass must be false" if obj.get("globalDefault") else ""
 
 
-def _first_only(obj: Object, old: Object) -> bool:
-    """False: an update never raises the generation."""
-    return False
-
-
 def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
     policy = (obj.get("preemptionPolicy") or "",) if behaviour.applies("preemption-policy-column") else ()
     return [name_of(obj), obj.get("value") or 0, bool(obj.get("globalDefault")), created(obj, now), *policy]
-
-
-_PRIORITY_CLASS = Strategy(
-    metadata_checks=MetadataChecks((CHANGES,)),
-    default=missing("", {"preemptionPolicy": "PreemptLowerPriority"}),
-    validate=validation(
-        created=(
-            by(_validate_reserved),
-            row("preemptionPolicy", REQUIRED, must.be_one_of("PreemptLowerPriority", "Never")),
-        ),
-        changed=changes(
-            fixed("value", detail="may not be changed in an update.", forbidden=True),
-            fixed("preemptionPolicy"),
-        ),
-    ),
-    raises_generation=_first_only,
-    print_row=_row,
-    delete_strategy=DeleteStrategy(
-        protected=dict.fromkeys(SYSTEM, _STAYS),
-        of_collection=DeleteStrategy(),  # a collection takes them along
-    ),
-)
 
 
 _MOST_GROUPS: Final = 8
@@ -276,11 +224,51 @@ _FIRST: Final = replace(
     ),
     validate_last=_validate_first_fixed,
 )
-_WORKLOAD = replace(_STABLE, older_versions={f"{api_group('scheduling')}/v1alpha1": _FIRST})
 
 
 STRATEGIES: Final = {
-    "PodGroup": _POD_GROUP,
-    "PriorityClass": _PRIORITY_CLASS,
-    "Workload": _WORKLOAD,
+    "PodGroup": Strategy(
+        metadata_checks=MetadataChecks((CHANGES,)),
+        default=missing("spec", {"disruptionMode": "Pod"}),
+        prepare=prepared(status={}),
+        validate=validation(
+            created=(
+                row(
+                    "spec.podGroupTemplateRef",
+                    exactly_one("workload"),
+                    row(
+                        "workload",
+                        row("workloadName", REQUIRED, must.be(dns_subdomain)),
+                        row("podGroupTemplateName", REQUIRED, must.be(dns_label)),
+                    ),
+                ),
+                row("spec.schedulingPolicy", POLICY, zero={}),
+            ),
+            changed=never_changed(*_NEVER_CHANGED),
+        ),
+        print_row=columns(_policy, _workload, _state),
+        subresources={"status": Subresource(keep_all_but_own_status, _validate_status)},
+        status_reset_fields=(("metadata",),),
+    ),
+    "PriorityClass": Strategy(
+        metadata_checks=MetadataChecks((CHANGES,)),
+        default=missing("", {"preemptionPolicy": "PreemptLowerPriority"}),
+        validate=validation(
+            created=(
+                by(_validate_reserved),
+                row("preemptionPolicy", REQUIRED, must.be_one_of("PreemptLowerPriority", "Never")),
+            ),
+            changed=changes(
+                fixed("value", detail="may not be changed in an update.", forbidden=True),
+                fixed("preemptionPolicy"),
+            ),
+        ),
+        raises_generation=lambda *_: False,
+        print_row=_row,
+        delete_strategy=DeleteStrategy(
+            protected=dict.fromkeys(SYSTEM, _STAYS),
+            of_collection=DeleteStrategy(),  # a collection takes them along
+        ),
+    ),
+    "Workload": replace(_STABLE, older_versions={f"{api_group('scheduling')}/v1alpha1": _FIRST}),
 }

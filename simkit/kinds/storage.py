@@ -143,25 +143,6 @@ def _audiences(obj: Object) -> str:
     return UNSET if requests is None else ",".join(request.get("audience") or "" for request in requests)
 
 
-_CSI_DRIVER = Strategy(
-    metadata_checks=MetadataChecks((CHANGES,)),
-    default=_default_csi_driver,
-    prepare=_prepare_csi_driver,
-    validate=_RULES,
-    warnings=_csi_driver_warnings,
-    print_row=columns(
-        lambda obj: (obj.get("spec") or {}).get("attachRequired", True),
-        flag("spec.podInfoOnMount"),
-        flag("spec.storageCapacity"),
-        _audiences,
-        flag("spec.requiresRepublish"),
-        lambda obj: ",".join(at(obj, "spec", "volumeLifecycleModes") or ()) or NONE,
-    ),
-    allow_unconditional_update=False,
-    return_deleted_object=True,
-)
-
-
 def _prepare_csi_node(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> None:
     spec = own_copy(draft, "spec")
     null_where_empty(spec, "drivers")
@@ -172,7 +153,7 @@ def _prepare_csi_node(behaviour: ServedBehaviour, draft: Draft, old: Object | No
 def _validate_change(behaviour: ServedBehaviour, obj: Object, old: Object) -> Sequence[FieldError]:
     path = "spec.drivers" if behaviour.applies("driver-errors-name-list") else "CSINodeDriver"
     return [
-        invalid_value(path, _csi_node_shown(_fixed(behaviour, driver)), "field is immutable")
+        invalid_value(path, structure("storage.CSINodeDriver", _fixed(behaviour, driver)), "field is immutable")
         for before in at(old, "spec", "drivers") or ()
         for driver in obj["spec"].get("drivers") or ()
         if driver["name"] == before["name"] and _fixed(behaviour, driver) != _fixed(behaviour, before)
@@ -198,33 +179,6 @@ def _validate_keys(behaviour: ServedBehaviour, path: str, driver: Object) -> Ite
         yield from validate_text(path, key, qualified_name)
 
 
-def _csi_node_shown(driver: Object) -> Written:
-    return structure("storage.CSINodeDriver", driver)
-
-
-_CSI_NODE = Strategy(
-    metadata_checks=MetadataChecks(
-        (WHOLE,),
-        after=(MetadataCheck(whole=True, until="node-drivers-checked-once"), again("node-drivers-checked-once")),
-    ),
-    prepare=_prepare_csi_node,
-    validate=validation(
-        row(
-            "spec.drivers[]",
-            row("name", DRIVER, zero=""),
-            row("nodeID", REQUIRED, must.hold(lambda node: len(node) <= 256, "must be 256 characters or less")),
-            row("allocatable.count", must.be_nonnegative),
-            distinct("name"),
-            by(_validate_keys),
-        )
-    ),
-    validate_last=_validate_change,
-    print_row=columns(count("spec.drivers")),
-    allow_unconditional_update=False,
-    return_deleted_object=True,
-)
-
-
 def _csi_storage_capacity_shown(topology: Object | None) -> Shown | Written | None:
     return shown_selector(topology) if topology is not None else None
 
@@ -233,23 +187,6 @@ def _csi_storage_capacity_warnings(behaviour: ServedBehaviour, obj: Object, old:
     if not behaviour.applies("node-labels-of-classes-warned"):
         return ()
     return list(selector_warnings(behaviour, "nodeTopology", obj.get("nodeTopology") or {}))
-
-
-_CSI_STORAGE_CAPACITY = Strategy(
-    metadata_checks=MetadataChecks((WHOLE,), after=(CHANGES,)),
-    validate=validation(
-        row("nodeTopology", LABEL_SELECTOR),
-        row("storageClassName", must.be(dns_subdomain), zero=""),
-        row("capacity", by(validate_nonnegative_quantity)),
-    ),
-    validate_last=last(
-        changes(fixed("nodeTopology", shown=_csi_storage_capacity_shown), fixed("storageClassName")),
-    ),
-    checks_new_once=lambda behaviour: behaviour.applies("storage-capacities-checked-once"),
-    warnings=_csi_storage_capacity_warnings,
-    print_row=lambda _, obj, __: [name_of(obj), metadata(obj).get("creationTimestamp")],
-    allow_unconditional_update=False,
-)
 
 
 DEFAULT: Final = label("is-default-class", "storageclass")
@@ -290,30 +227,6 @@ def _mode(obj: Object) -> str:
 
 
 _CELLS: Final = columns("provisioner", _policy, _mode, flag("allowVolumeExpansion"))
-_STORAGE_CLASS = Strategy(
-    metadata_checks=MetadataChecks((WHOLE,), after=(CHANGES,)),
-    warnings=_storage_class_warnings,
-    default=missing("", {"reclaimPolicy": "Delete", "volumeBindingMode": "Immediate"}),
-    validate=validation(
-        row("provisioner", by(validate_provisioner), zero=""),
-        row("parameters", by(validate_parameters)),
-        row("reclaimPolicy", must.be_one_of("Delete", "Retain")),
-        row("volumeBindingMode", must.be_one_of("Immediate", "WaitForFirstConsumer"), empty=True),
-        row("allowedTopologies", by(validate_topology)),
-    ),
-    validate_last=last(
-        changes(
-            fixed("parameters", shown=text_map, since=_IMMUTABLE),
-            fixed("provisioner", "reclaimPolicy", "volumeBindingMode", since=_IMMUTABLE),
-            _forbidden("parameters", zero={}),
-            _forbidden("provisioner"),
-            _forbidden("reclaimPolicy"),
-            fixed("volumeBindingMode", until=_IMMUTABLE),
-        )
-    ),
-    print_row=_storage_class_row,
-    return_deleted_object=True,
-)
 
 
 _ONE_SOURCE: Final = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
@@ -374,18 +287,6 @@ def _validate_part(behaviour: ServedBehaviour, obj: Object, old: Object | None) 
 
 
 _AGAIN: Final = MetadataCheck(whole=True, until="attachments-checked-once")
-_VOLUME_ATTACHMENT = Strategy(
-    metadata_checks=MetadataChecks((WHOLE,), after=(_AGAIN, again("attachments-checked-once")), part=(WHOLE, _AGAIN)),
-    default=_default_volume_attachment,
-    prepare=prepared(status={"attached": False}),
-    validate=_validate,
-    validate_last=last(fixed("spec", zero={}, shown=partial(structure, "storage.VolumeAttachmentSpec"))),
-    print_row=columns("spec.attacher", "spec.source.persistentVolumeName", "spec.nodeName", flag("status.attached")),
-    subresources={"status": Subresource(keep_all_but_own_status, _validate_part)},
-    status_reset_fields=(("metadata",),),
-    allow_unconditional_update=False,
-    return_deleted_object=True,
-)
 
 
 _DEFAULT = label("is-default-class", "volumeattributesclass.alpha")
@@ -403,27 +304,112 @@ def _volume_attributes_class_row(behaviour: ServedBehaviour, obj: Object, now: f
     return [name_of(obj) + chosen, obj.get("driverName") or "", created(obj, now)]
 
 
-_VOLUME_ATTRIBUTES_CLASS = Strategy(
-    metadata_checks=MetadataChecks((MetadataCheck(whole=True, since=_TWICE), CHANGES), after=(WHOLE,)),
-    validate=validation(
-        created=(_FIELDS,),
-        changed=changes(
-            whole(_FIELDS, since=_TWICE),
-            fixed("driverName", detail="updates to driverName are forbidden.", forbidden=True),
-            fixed("parameters", zero={}, detail="updates to parameters are forbidden.", forbidden=True),
-        ),
-    ),
-    validate_last=last(whole(_FIELDS)),
-    print_row=_volume_attributes_class_row,
-    return_deleted_object=True,
-)
-
-
 STRATEGIES: Final = {
-    "CSIDriver": _CSI_DRIVER,
-    "CSINode": _CSI_NODE,
-    "CSIStorageCapacity": _CSI_STORAGE_CAPACITY,
-    "StorageClass": _STORAGE_CLASS,
-    "VolumeAttachment": _VOLUME_ATTACHMENT,
-    "VolumeAttributesClass": _VOLUME_ATTRIBUTES_CLASS,
+    "CSIDriver": Strategy(
+        metadata_checks=MetadataChecks((CHANGES,)),
+        default=_default_csi_driver,
+        prepare=_prepare_csi_driver,
+        validate=_RULES,
+        warnings=_csi_driver_warnings,
+        print_row=columns(
+            lambda obj: (obj.get("spec") or {}).get("attachRequired", True),
+            flag("spec.podInfoOnMount"),
+            flag("spec.storageCapacity"),
+            _audiences,
+            flag("spec.requiresRepublish"),
+            lambda obj: ",".join(at(obj, "spec", "volumeLifecycleModes") or ()) or NONE,
+        ),
+        allow_unconditional_update=False,
+        return_deleted_object=True,
+    ),
+    "CSINode": Strategy(
+        metadata_checks=MetadataChecks(
+            (WHOLE,),
+            after=(MetadataCheck(whole=True, until="node-drivers-checked-once"), again("node-drivers-checked-once")),
+        ),
+        prepare=_prepare_csi_node,
+        validate=validation(
+            row(
+                "spec.drivers[]",
+                row("name", DRIVER, zero=""),
+                row("nodeID", REQUIRED, must.hold(lambda node: len(node) <= 256, "must be 256 characters or less")),
+                row("allocatable.count", must.be_nonnegative),
+                distinct("name"),
+                by(_validate_keys),
+            )
+        ),
+        validate_last=_validate_change,
+        print_row=columns(count("spec.drivers")),
+        allow_unconditional_update=False,
+        return_deleted_object=True,
+    ),
+    "CSIStorageCapacity": Strategy(
+        metadata_checks=MetadataChecks((WHOLE,), after=(CHANGES,)),
+        validate=validation(
+            row("nodeTopology", LABEL_SELECTOR),
+            row("storageClassName", must.be(dns_subdomain), zero=""),
+            row("capacity", by(validate_nonnegative_quantity)),
+        ),
+        validate_last=last(
+            changes(fixed("nodeTopology", shown=_csi_storage_capacity_shown), fixed("storageClassName")),
+        ),
+        checks_new_once=lambda behaviour: behaviour.applies("storage-capacities-checked-once"),
+        warnings=_csi_storage_capacity_warnings,
+        print_row=lambda _, obj, __: [name_of(obj), metadata(obj).get("creationTimestamp")],
+        allow_unconditional_update=False,
+    ),
+    "StorageClass": Strategy(
+        metadata_checks=MetadataChecks((WHOLE,), after=(CHANGES,)),
+        warnings=_storage_class_warnings,
+        default=missing("", {"reclaimPolicy": "Delete", "volumeBindingMode": "Immediate"}),
+        validate=validation(
+            row("provisioner", by(validate_provisioner), zero=""),
+            row("parameters", by(validate_parameters)),
+            row("reclaimPolicy", must.be_one_of("Delete", "Retain")),
+            row("volumeBindingMode", must.be_one_of("Immediate", "WaitForFirstConsumer"), empty=True),
+            row("allowedTopologies", by(validate_topology)),
+        ),
+        validate_last=last(
+            changes(
+                fixed("parameters", shown=text_map, since=_IMMUTABLE),
+                fixed("provisioner", "reclaimPolicy", "volumeBindingMode", since=_IMMUTABLE),
+                _forbidden("parameters", zero={}),
+                _forbidden("provisioner"),
+                _forbidden("reclaimPolicy"),
+                fixed("volumeBindingMode", until=_IMMUTABLE),
+            )
+        ),
+        print_row=_storage_class_row,
+        return_deleted_object=True,
+    ),
+    "VolumeAttachment": Strategy(
+        metadata_checks=MetadataChecks(
+            (WHOLE,), after=(_AGAIN, again("attachments-checked-once")), part=(WHOLE, _AGAIN)
+        ),
+        default=_default_volume_attachment,
+        prepare=prepared(status={"attached": False}),
+        validate=_validate,
+        validate_last=last(fixed("spec", zero={}, shown=partial(structure, "storage.VolumeAttachmentSpec"))),
+        print_row=columns(
+            "spec.attacher", "spec.source.persistentVolumeName", "spec.nodeName", flag("status.attached")
+        ),
+        subresources={"status": Subresource(keep_all_but_own_status, _validate_part)},
+        status_reset_fields=(("metadata",),),
+        allow_unconditional_update=False,
+        return_deleted_object=True,
+    ),
+    "VolumeAttributesClass": Strategy(
+        metadata_checks=MetadataChecks((MetadataCheck(whole=True, since=_TWICE), CHANGES), after=(WHOLE,)),
+        validate=validation(
+            created=(_FIELDS,),
+            changed=changes(
+                whole(_FIELDS, since=_TWICE),
+                fixed("driverName", detail="updates to driverName are forbidden.", forbidden=True),
+                fixed("parameters", zero={}, detail="updates to parameters are forbidden.", forbidden=True),
+            ),
+        ),
+        validate_last=last(whole(_FIELDS)),
+        print_row=_volume_attributes_class_row,
+        return_deleted_object=True,
+    ),
 }

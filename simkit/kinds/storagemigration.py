@@ -155,9 +155,8 @@ _FIRST: Final = replace(
     print_row=_older_row,
     subresources={"status": Subresource(keep_all_but_own_status, _validate_older_status)},
 )
-_STORAGE_VERSION_MIGRATION = replace(_LATER, older_versions={f"{api_group('storagemigration')}/v1alpha1": _FIRST})
 
 
 STRATEGIES: Final = {
-    "StorageVersionMigration": _STORAGE_VERSION_MIGRATION,
+    "StorageVersionMigration": replace(_LATER, older_versions={f"{api_group('storagemigration')}/v1alpha1": _FIRST}),
 }

@@ -84,7 +84,9 @@ class Struct:
         """The fields that are written even if they are absent."""
         fields = self._node.row.get("fields", {}).items()
         found = tuple(
-            (name, _absent(row, self._node)) for name, row in fields if "go" in row and row["go"] != "pointer"
+            (name, (_zero(row, self._node) if row["go"] == "always" else _null))
+            for name, row in fields
+            if "go" in row and row["go"] != "pointer"
         )
         self._written = found
         return found
@@ -177,11 +179,6 @@ def _kept_or_null(read: Decoder) -> Decoder:
         return None if item is None else read(item, reading)
 
     return field
-
-
-def _absent(row: Row, home: Schema) -> Zero:
-    """The value written for an absent field."""
-    return _zero(row, home) if row["go"] == "always" else _null
 
 
 def _null() -> None:

@@ -206,11 +206,11 @@ class DisabledFields:
 
     def without(self, obj: Object) -> Object:
         """The object without the disabled fields that nobody can have written; the same object if it has none."""
-        return _pruned(obj, self.tree, _is_stored) if self.tree is not None else obj
+        return _pruned(obj, self.tree, lambda leaf: leaf.by_main) if self.tree is not None else obj
 
     def without_unknown(self, obj: Object) -> Object:
         """The object without what the release does not know; the same object if it has nothing of it."""
-        return _pruned(obj, self.tree, _is_known) if self.tree is not None else obj
+        return _pruned(obj, self.tree, lambda leaf: not leaf.unknown) if self.tree is not None else obj
 
     def places(self, obj: Object) -> frozenset[Place]:
         """The places of the disabled fields that an object has; O(what it has on the ways to such fields)."""
@@ -241,15 +241,6 @@ class _Kept:
         if self._names is None:
             self._names = frozenset(_in_use(self._old, self._tree)) if self._old is not None else frozenset()
         return leaf.name in self._names
-
-
-def _is_known(leaf: DisabledField) -> bool:
-    return not leaf.unknown
-
-
-def _is_stored(leaf: DisabledField) -> bool:
-    """True if writes of the status store a disabled field."""
-    return leaf.by_main
 
 
 def _pruned(value: Any, node: Node, kept: Callable[[DisabledField], bool]) -> Any:

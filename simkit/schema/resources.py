@@ -7,13 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final
 
-from simkit.meta.names import (
-    GroupKind,
-    GroupResource,
-    GroupVersion,
-    GroupVersionKind,
-    GroupVersionResource,
-)
+from simkit.meta.names import GroupKind, GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource
 
 ALL_VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 """The verbs of a fully served resource, in the order of discovery."""

@@ -223,11 +223,6 @@ def _validate_approval(obj: Object, old: Object | None) -> Iterator[FieldError]:
 # Deletion
 
 
-def _is_kept(obj: Object) -> bool:
-    """True for the first delete request, which only sets the deletion time: its objects are deleted first."""
-    return not metadata(obj).get("deletionTimestamp")
-
-
 def _prepare_for_delete(draft: Draft) -> None:
     finalizers = list(draft["metadata"].get("finalizers") or ())
     if CLEANUP not in finalizers:
@@ -250,7 +245,7 @@ _STABLE: Final = Strategy(
     unqualified_finalizers=True,
     allow_unconditional_update=False,
     delete_strategy=DeleteStrategy(
-        is_kept=_is_kept,
+        is_kept=lambda obj: not metadata(obj).get("deletionTimestamp"),
         prepare_for_delete=_prepare_for_delete,
         timestamp_only=True,
         keeps_finalizers=True,

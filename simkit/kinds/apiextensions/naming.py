@@ -84,17 +84,13 @@ def _shorts(names: Mapping[str, Any]) -> Sequence[str]:
     return names.get("shortNames") or ()
 
 
-def _conflict(word: str, name: str) -> Condition:
-    return condition("NamesAccepted", "False", f"{word}Conflict", f'"{name}" is already in use')
-
-
 def _give(
     names: dict[str, Any], wanted: Mapping[str, Any], field: str, taken: Container[str], word: str
 ) -> Condition | None:
     name = wanted.get(field) or ""
     if name != (names.get(field) or "") and name in taken:
         names.setdefault(field, "")
-        return _conflict(word, name)
+        return condition("NamesAccepted", "False", f"{word}Conflict", f'"{name}" is already in use')
     names[field] = name
     return None
 

@@ -14,12 +14,7 @@ from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
 from simkit.kinds.parts.go_printing.structures import number_or_text, structure
 from simkit.kinds.parts.go_printing.structures import selector as shown_selector
 from simkit.kinds.parts.pod.defaults import default_template
-from simkit.kinds.parts.pod.template import (
-    names_and_images,
-    prepare_template,
-    validate_lasting,
-    validate_template,
-)
+from simkit.kinds.parts.pod.template import names_and_images, prepare_template, validate_lasting, validate_template
 from simkit.kinds.parts.template_owner import (
     FIRST,
     MISMATCH,

@@ -106,11 +106,6 @@ def _merge_status(behaviour: ServedBehaviour, draft: Draft, live: Object) -> Non
     draft["metadata"]["labels"] = live["metadata"].get("labels") or {}
 
 
-def _raises_generation(obj: Object, old: Object) -> bool:
-    """True if the spec or annotations changed; annotations count, since they are copied to replica sets."""
-    return spec_differs(obj, old) or annotations_of(obj) != annotations_of(old)
-
-
 def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     ready = f"{status.get('readyReplicas') or 0}/{spec.get('replicas') or 0}"
@@ -126,7 +121,7 @@ _STABLE: Final = Strategy(
     empty={"spec": {"replicas": 0}},
     prepare=prepared_workload({}),
     validate=_validate,
-    raises_generation=_raises_generation,
+    raises_generation=lambda obj, old: spec_differs(obj, old) or annotations_of(obj) != annotations_of(old),
     print_row=_row,
     subresources={"status": Subresource(_merge_status, counts_checked(_COUNTS, _PARTS))},
     warnings=workload_warnings,

@@ -72,9 +72,6 @@ def _named(owner: Object | None) -> str:
     return f"{kind}.{group}/{owner.get('name')}" if group else f"{kind}/{owner.get('name')}"
 
 
-_CONTROLLER_REVISION = Strategy(validate=_validate_controller_revision, print_row=_row)
-
-
 def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
     spec = own_copy(draft, "spec")
     default_missing(spec, {"replicas": 1})
@@ -100,12 +97,11 @@ _STABLE: Final = Strategy(
     subresources={"status": Subresource(keep_all_but_status, validate_replica_status)},
     warnings=workload_warnings,
 )
-_REPLICA_SET = replace(
-    _STABLE, older_versions={**changing_selectors(_STABLE, FIRST), **keeping_dependents(_STABLE, "apps/v1beta2")}
-)
 
 
 STRATEGIES: Final = {
-    "ControllerRevision": _CONTROLLER_REVISION,
-    "ReplicaSet": _REPLICA_SET,
+    "ControllerRevision": Strategy(validate=_validate_controller_revision, print_row=_row),
+    "ReplicaSet": replace(
+        _STABLE, older_versions={**changing_selectors(_STABLE, FIRST), **keeping_dependents(_STABLE, "apps/v1beta2")}
+    ),
 }

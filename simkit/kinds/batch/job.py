@@ -310,14 +310,8 @@ def _state(obj: Object) -> str:
     return next((name for name in ("Suspended", "FailureTarget") if name in true), "Running")
 
 
-def _stores_defaults_late(obj: Object) -> bool:
-    """A job without labels has those of its pods by default, which are not known before their selector is made, and
-    which no update stores that brings no labels."""
-    return not labels_of(obj) and bool(labels_of(obj["spec"].get("template") or {}))
-
-
 STRATEGY = Strategy(
-    stores_defaults_late=_stores_defaults_late,
+    stores_defaults_late=lambda obj: not labels_of(obj) and bool(labels_of(obj["spec"].get("template") or {})),
     metadata_checks=MetadataChecks((WHOLE,), after=(CHANGES,)),
     default=_default,
     prepare=_prepare,

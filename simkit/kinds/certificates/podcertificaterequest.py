@@ -92,7 +92,9 @@ def _validate_key(behaviour: ServedBehaviour, spec: Object) -> Iterator[FieldErr
 
 
 def _validate_status(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
-    status, before = (_whole(each.get("status") or {}) for each in (obj, old or {}))
+    status, before = (
+        {name: value for name, value in (each.get("status") or {}).items() if value} for each in (obj, old or {})
+    )
     conditions = status.get("conditions") or ()
     errors = [*_validate_ends(conditions), *validate_conditions(behaviour, "status.conditions", conditions)]
     if errors:
@@ -108,11 +110,6 @@ def _validate_status(behaviour: ServedBehaviour, obj: Object, old: Object | None
         kept = {"conditions": conditions}
         text = "non-condition status fields must be empty when denying or failing the PodCertificateRequest"
     return [] if status == kept else [invalid_value("status", OMITTED, text)]
-
-
-def _whole(status: Object) -> Object:
-    """A status without its empty parts."""
-    return {name: value for name, value in status.items() if value}
 
 
 def _validate_ends(conditions: Sequence[Object]) -> Iterator[FieldError]:

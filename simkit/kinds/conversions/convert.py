@@ -127,7 +127,7 @@ def convert(obj: Object, to_api_version: str, behaviour: ServedBehaviour, *, def
     source.to_hub(draft)
     if source.hub_defaults and (defaults or (old != to_api_version and target.has_own_defaults)):
         draft["apiVersion"] = family.hub
-        strategy_of(_hub_kind(family)).default(behaviour, draft)
+        strategy_of(GroupKind(GroupVersion.parse(family.hub).group, family.kind)).default(behaviour, draft)
     target.from_hub(behaviour, draft)
     draft["apiVersion"] = to_api_version
     return draft
@@ -150,10 +150,6 @@ def _forms(family: Family | None, old: str, new: str, kind: str) -> tuple[Spoke,
         known = ", ".join(versions(old, kind))
         raise ConversionError(f"no release converts {old!r} {kind} to {new!r}; known for it: {known}")
     return source, target
-
-
-def _hub_kind(family: Family) -> GroupKind:
-    return GroupKind(GroupVersion.parse(family.hub).group, family.kind)
 
 
 class Difference(NamedTuple):
@@ -194,14 +190,9 @@ def explain(obj: Object, to_api_version: str, release: str) -> Conversion:
     converted = convert(obj, to_api_version, behaviour, defaults=True)
     return Conversion(
         converted,
-        tuple(differences(converted, _explain_relabelled(obj, to_api_version, behaviour))),
+        tuple(differences(converted, defaulted({**obj, "apiVersion": to_api_version}, behaviour))),
         tuple(_lost(defaulted(obj, behaviour), converted, behaviour)),
     )
-
-
-def _explain_relabelled(obj: Object, to_api_version: str, behaviour: ServedBehaviour) -> Object:
-    """The object as the new version reads it if only ``apiVersion`` is changed."""
-    return defaulted({**obj, "apiVersion": to_api_version}, behaviour)
 
 
 def _lost(original: Object, converted: Object, behaviour: ServedBehaviour) -> Iterator[Difference]:

@@ -31,7 +31,7 @@ from simkit.meta.fielderror import (
 )
 from simkit.meta.name_validation import dns_label, dns_subdomain, label_value, qualified_name
 from simkit.meta.objects import Draft, Object, at, labels_of, name_of
-from simkit.meta.wording import Written, joined
+from simkit.meta.wording import joined
 
 _FROM_SERVER: Final = ("uid", "resourceVersion")
 _STATES: Final = ("assigned", "active", "lastKnownGood")
@@ -171,14 +171,9 @@ def _validate_taint(taints: Sequence[Object]) -> Iterator[FieldError]:
         elif effect not in _EFFECTS:
             yield unsupported(f"{path}.effect", effect, _EFFECTS)
         if (effect, key) in seen:
-            error = duplicate(path, _shown(taint))
+            error = duplicate(path, structure("core.Taint", {**taint, "timeAdded": None}))
             yield FieldError(error.kind, path, error.value, "taints must be unique by key and effect pair")
         seen.add((effect, key))
-
-
-def _shown(taint: Object) -> Written:
-    """A taint as Go prints the struct."""
-    return structure("core.Taint", {**taint, "timeAdded": None})
 
 
 def _validate_resource(behaviour: ServedBehaviour, status: Object) -> Iterator[FieldError]:

@@ -189,13 +189,8 @@ def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), phase, volume, size, modes, chosen, *kind, created(obj, now), spec.get("volumeMode", UNSET)]
 
 
-def _stores_defaults_late(obj: Object) -> bool:
-    """The phase of a new claim is a default."""
-    return not at(obj, "status", "phase")
-
-
 STRATEGY = Strategy(
-    stores_defaults_late=_stores_defaults_late,
+    stores_defaults_late=lambda obj: not at(obj, "status", "phase"),
     metadata_checks=MetadataChecks(
         (
             MetadataCheck(whole=True, until=_ONCE),

@@ -21,13 +21,7 @@ from simkit.kinds.parts.template_owner import (
     validate_replicated,
     workload_warnings,
 )
-from simkit.kinds.strategy import (
-    DeleteStrategy,
-    Strategy,
-    Subresource,
-    checked_twice,
-    spec_differs,
-)
+from simkit.kinds.strategy import DeleteStrategy, Strategy, Subresource, checked_twice, spec_differs
 from simkit.meta import labels
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, required

@@ -23,7 +23,6 @@ from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.deadline import checked
 from simkit.meta.fielderror import FieldError, Shown, invalid_value, required
 from simkit.meta.objects import Object, at, name_of
-from simkit.meta.wording import Written
 
 _SCOPES: Final = (
     "Terminating",
@@ -95,7 +94,7 @@ def _unfit(behaviour: ServedBehaviour, scope: str, hard: Mapping[str, str]) -> l
 
 def _validate_selector(behaviour: ServedBehaviour, spec: Object, hard: Mapping[str, str]) -> Iterator[FieldError]:
     path, expressions = "spec.scopeSelector.matchExpressions", spec["scopeSelector"].get("matchExpressions") or ()
-    shown = _selector_shown(expressions)
+    shown = structure("core.ScopeSelector", {"matchExpressions": expressions})
     unfit = {
         scope: _unfit(behaviour, scope, hard)
         for scope in {expression.get("scopeName") or "" for expression in expressions}
@@ -127,11 +126,6 @@ def _validate_selector(behaviour: ServedBehaviour, spec: Object, hard: Mapping[s
     for pair in _PAIRS:
         if set(pair) <= named:
             yield invalid_value(path, _shown(spec.get("scopes") or ()), _CONFLICT)
-
-
-def _selector_shown(expressions: Sequence[Object]) -> Written:
-    """A scope selector as Go prints the struct."""
-    return structure("core.ScopeSelector", {"matchExpressions": expressions})
 
 
 def _shown(scopes: Sequence[str]) -> Shown:

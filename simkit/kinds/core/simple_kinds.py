@@ -34,9 +34,6 @@ def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> It
         yield required("target.name")
 
 
-_BINDING = Strategy(validate=_validate)
-
-
 _WORDS: Final = {"True": "Healthy"}
 
 
@@ -46,9 +43,6 @@ def _component_status_row(behaviour: ServedBehaviour, obj: Object, now: float) -
         return [name_of(obj), "Unknown", "", ""]
     status = _WORDS.get(health.get("status") or "", "Unhealthy")
     return [name_of(obj), status, health.get("message") or "", health.get("error") or ""]
-
-
-_COMPONENT_STATUS = Strategy(print_row=_component_status_row)
 
 
 def _validate_data(behaviour: ServedBehaviour, path: str, obj: Object) -> Iterator[FieldError]:
@@ -67,26 +61,6 @@ def _validate_data(behaviour: ServedBehaviour, path: str, obj: Object) -> Iterat
 
 
 _DATA: Final = by(_validate_data)
-_CONFIG_MAP = Strategy(
-    metadata_checks=MetadataChecks((CHANGES,), after=(WHOLE,)),
-    prepare=prepared(without=("data", "binaryData")),
-    validate=validation(created=(_DATA,), changed=immutable("data", "binaryData")),
-    validate_last=last(whole(_DATA)),
-    print_row=columns(lambda obj: len(obj.get("data") or {}) + len(obj.get("binaryData") or {})),
-)
-
-
-_EVENT = Strategy(
-    metadata_checks=MetadataChecks((), part=()),
-    checks_new_metadata=False,
-    unqualified_finalizers=True,
-    validate_name=path_segment,
-    validate=lambda behaviour, obj, _: validate_event(behaviour, obj, field="reportingComponent"),
-    selectable_fields=event_fields,
-    print_row=event_row,
-    delete_strategy=DeleteStrategy(has_dependents=False),
-    allow_create_on_update=True,
-)
 
 
 def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
@@ -105,19 +79,6 @@ def _template_warnings(behaviour: ServedBehaviour, obj: Object, old: Object | No
     return () if unchanged else tuple(pod_warnings(behaviour, "template", obj["template"]))
 
 
-_POD_TEMPLATE = Strategy(
-    metadata_checks=MetadataChecks((CHANGES,)),
-    default=_default,
-    prepare=lambda behaviour, draft, old: prepare_template(behaviour, draft, at(old, "template", "spec")),
-    validate=lambda behaviour, obj, _: validate_template(behaviour, "template", obj["template"]),
-    raises_generation=spec_differs,
-    has_generation=has_generation,
-    print_row=_pod_template_row,
-    warnings=_template_warnings,
-    return_deleted_object=True,
-)
-
-
 def _prepare(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> None:
     """Keep only the names of secret references."""
     without_empty(draft, ("secrets", "imagePullSecrets"))
@@ -130,14 +91,37 @@ def _service_account_row(behaviour: ServedBehaviour, obj: Object, now: float) ->
     return [name_of(obj), *secrets, created(obj, now)]
 
 
-_SERVICE_ACCOUNT = Strategy(prepare=_prepare, print_row=_service_account_row, return_deleted_object=True)
-
-
 STRATEGIES: Final = {
-    "Binding": _BINDING,
-    "ComponentStatus": _COMPONENT_STATUS,
-    "ConfigMap": _CONFIG_MAP,
-    "Event": _EVENT,
-    "PodTemplate": _POD_TEMPLATE,
-    "ServiceAccount": _SERVICE_ACCOUNT,
+    "Binding": Strategy(validate=_validate),
+    "ComponentStatus": Strategy(print_row=_component_status_row),
+    "ConfigMap": Strategy(
+        metadata_checks=MetadataChecks((CHANGES,), after=(WHOLE,)),
+        prepare=prepared(without=("data", "binaryData")),
+        validate=validation(created=(_DATA,), changed=immutable("data", "binaryData")),
+        validate_last=last(whole(_DATA)),
+        print_row=columns(lambda obj: len(obj.get("data") or {}) + len(obj.get("binaryData") or {})),
+    ),
+    "Event": Strategy(
+        metadata_checks=MetadataChecks((), part=()),
+        checks_new_metadata=False,
+        unqualified_finalizers=True,
+        validate_name=path_segment,
+        validate=lambda behaviour, obj, _: validate_event(behaviour, obj, field="reportingComponent"),
+        selectable_fields=event_fields,
+        print_row=event_row,
+        delete_strategy=DeleteStrategy(has_dependents=False),
+        allow_create_on_update=True,
+    ),
+    "PodTemplate": Strategy(
+        metadata_checks=MetadataChecks((CHANGES,)),
+        default=_default,
+        prepare=lambda behaviour, draft, old: prepare_template(behaviour, draft, at(old, "template", "spec")),
+        validate=lambda behaviour, obj, _: validate_template(behaviour, "template", obj["template"]),
+        raises_generation=spec_differs,
+        has_generation=has_generation,
+        print_row=_pod_template_row,
+        warnings=_template_warnings,
+        return_deleted_object=True,
+    ),
+    "ServiceAccount": Strategy(prepare=_prepare, print_row=_service_account_row, return_deleted_object=True),
 }

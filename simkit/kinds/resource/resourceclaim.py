@@ -131,10 +131,6 @@ def _admin_path(claim: Object) -> str:
     return ""
 
 
-def _reset_fields(behaviour: ServedBehaviour) -> Mapping[str, Sequence[str]]:
-    return {} if behaviour.applies("metadata-of-claims-reset") else {"status": ("spec",)}
-
-
 def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
     spec = obj.get("spec") or {}
     if behaviour.applies("claims-of-devices"):
@@ -168,6 +164,6 @@ STRATEGY = Strategy(
     print_row=_row,
     subresources={"status": Subresource(keep_all_but_own_status, validate_claim_status, owns_all=True)},
     status_reset_fields=(("metadata",),),
-    reset_fields=_reset_fields,
+    reset_fields=lambda behaviour: {} if behaviour.applies("metadata-of-claims-reset") else {"status": ("spec",)},
     return_deleted_object=True,
 )

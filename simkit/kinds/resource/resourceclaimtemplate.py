@@ -26,10 +26,6 @@ def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
         claim["devices"] = defaulted_devices(claim.get("devices") or {})
 
 
-def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return _spec_errors(behaviour, obj) if behaviour.applies("claims-of-devices") else ()
-
-
 def _spec_errors(behaviour: ServedBehaviour, obj: Object) -> list[FieldError]:
     return [
         *validate_template_metadata(behaviour, "spec.metadata", at(obj, "spec", "metadata") or {}),
@@ -68,7 +64,7 @@ def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
 STRATEGY = Strategy(
     metadata_checks=MetadataChecks((WHOLE,), after=(CHANGES,)),
     default=_default,
-    validate=_validate,
+    validate=lambda behaviour, obj, _: _spec_errors(behaviour, obj) if behaviour.applies("claims-of-devices") else (),
     validate_last=_validate_change,
     canonicalize=_canonicalize,
     validate_in_namespace=lambda behaviour, obj, labels: admin_errors(behaviour, obj.get("spec") or {}, labels),

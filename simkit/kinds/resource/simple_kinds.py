@@ -59,14 +59,6 @@ _CHECKS: Final = (
     MetadataCheck(whole=False, since=_UNCHECKED),
 )
 _LATE: Final = (MetadataCheck(whole=False, until=_UNCHECKED), again(_UNCHECKED))
-_DEVICE_CLASS = Strategy(
-    metadata_checks=MetadataChecks(_CHECKS, after=_LATE),
-    validate_name_since=(_UNCHECKED, _validate_name),
-    validate=_validate_device_class,
-    raises_generation=spec_differs,
-    print_row=columns(),
-    return_deleted_object=True,
-)
 
 
 _STATUS: Final = validation(
@@ -114,30 +106,6 @@ def _taint_rule_row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequ
     return [name_of(obj), *cells, added, created(obj, now)]
 
 
-_DEVICE_TAINT_RULE = Strategy(
-    metadata_checks=MetadataChecks((CHANGES,)),
-    prepare=_prepare,
-    prepare_with_context=_date_taint,
-    validate=_validate_device_taint_rule,
-    raises_generation=spec_differs,
-    print_row=_taint_rule_row,
-    subresources={"status": Subresource(keep_all_but_own_status, _STATUS)},
-    status_reset_fields=(("metadata",),),
-)
-
-
-_POD_SCHEDULING_CONTEXT = Strategy(print_row=columns("spec.selectedNode"))
-
-
-_RESOURCE_CLAIM_PARAMETERS = Strategy(print_row=generated_row)
-
-
-_RESOURCE_CLASS = Strategy(print_row=columns("driverName"))
-
-
-_RESOURCE_CLASS_PARAMETERS = Strategy(print_row=generated_row)
-
-
 def _resource_slice_row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
     if behaviour.applies("claims-of-devices"):
         spec = obj.get("spec") or {}
@@ -156,14 +124,10 @@ _CONDITIONS: Final = ("bindingConditions", "bindingFailureConditions")
 
 def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
     """Forget conditions that are empty lists; errors tell them from none where a device has the others."""
-    if any(_has_empty_conditions(device) for device in at(draft, "spec", "devices") or ()):
+    if any(any(device.get(name) == [] for name in _CONDITIONS) for device in at(draft, "spec", "devices") or ()):
         for device in own_items(own_copy(draft, "spec"), "devices"):
             if not any(device.get(name) for name in _CONDITIONS):
                 without_empty(device, _CONDITIONS)
-
-
-def _has_empty_conditions(device: Object) -> bool:
-    return any(device.get(name) == [] for name in _CONDITIONS)
 
 
 def _date_taints(behaviour: ServedBehaviour, draft: Draft, old: Object | None, circumstances: WriteContext) -> None:
@@ -188,25 +152,38 @@ def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Se
     return [f"spec.driver: driver names should be lowercase; {quoted(driver)} contains uppercase characters"]
 
 
-_RESOURCE_SLICE = Strategy(
-    default=_default,
-    metadata_checks=MetadataChecks((CHANGES,)),
-    prepare_with_context=_date_taints,
-    validate=_validate,
-    warnings=_warnings,
-    raises_generation=spec_differs,
-    counts_dropped_fields=True,
-    print_row=_resource_slice_row,
-    return_deleted_object=True,
-)
-
-
 STRATEGIES: Final = {
-    "DeviceClass": _DEVICE_CLASS,
-    "DeviceTaintRule": _DEVICE_TAINT_RULE,
-    "PodSchedulingContext": _POD_SCHEDULING_CONTEXT,
-    "ResourceClaimParameters": _RESOURCE_CLAIM_PARAMETERS,
-    "ResourceClass": _RESOURCE_CLASS,
-    "ResourceClassParameters": _RESOURCE_CLASS_PARAMETERS,
-    "ResourceSlice": _RESOURCE_SLICE,
+    "DeviceClass": Strategy(
+        metadata_checks=MetadataChecks(_CHECKS, after=_LATE),
+        validate_name_since=(_UNCHECKED, _validate_name),
+        validate=_validate_device_class,
+        raises_generation=spec_differs,
+        print_row=columns(),
+        return_deleted_object=True,
+    ),
+    "DeviceTaintRule": Strategy(
+        metadata_checks=MetadataChecks((CHANGES,)),
+        prepare=_prepare,
+        prepare_with_context=_date_taint,
+        validate=_validate_device_taint_rule,
+        raises_generation=spec_differs,
+        print_row=_taint_rule_row,
+        subresources={"status": Subresource(keep_all_but_own_status, _STATUS)},
+        status_reset_fields=(("metadata",),),
+    ),
+    "PodSchedulingContext": Strategy(print_row=columns("spec.selectedNode")),
+    "ResourceClaimParameters": Strategy(print_row=generated_row),
+    "ResourceClass": Strategy(print_row=columns("driverName")),
+    "ResourceClassParameters": Strategy(print_row=generated_row),
+    "ResourceSlice": Strategy(
+        default=_default,
+        metadata_checks=MetadataChecks((CHANGES,)),
+        prepare_with_context=_date_taints,
+        validate=_validate,
+        warnings=_warnings,
+        raises_generation=spec_differs,
+        counts_dropped_fields=True,
+        print_row=_resource_slice_row,
+        return_deleted_object=True,
+    ),
 }

@@ -10,14 +10,7 @@ from typing import Any, Final, TypeVar
 
 from simkit.language.cel.errors import EvaluationError, no_key, no_overload, shown
 from simkit.language.cel.patch_values import MadeObject
-from simkit.language.cel.values import (
-    BOOL_KEYS,
-    NONE,
-    NUMBERS,
-    BoolKey,
-    Optional,
-    kind_of,
-)
+from simkit.language.cel.values import BOOL_KEYS, NONE, NUMBERS, BoolKey, Optional, kind_of
 from simkit.meta.deadline import check_deadline
 
 T = TypeVar("T")

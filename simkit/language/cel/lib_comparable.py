@@ -64,10 +64,6 @@ def is_quantity(text: str) -> bool:
     return True
 
 
-def _is_integer(amount: QuantityValue) -> bool:
-    return amount.number is not None
-
-
 def _as_integer(amount: QuantityValue) -> int:
     number = amount.number
     if number is None:
@@ -130,7 +126,7 @@ QUANTITIES: Final = Library(
         declared("quantity_compare_to", "Quantity.compareTo(Quantity) int", _compare),
         declared("quantity_get_float", "Quantity.asApproximateFloat() double", _as_float),
         declared("quantity_get_int", "Quantity.asInteger() int", _as_integer),
-        declared("quantity_is_integer", "Quantity.isInteger() bool", _is_integer),
+        declared("quantity_is_integer", "Quantity.isInteger() bool", lambda amount: amount.number is not None),
         declared("quantity_add", "Quantity.add(Quantity) Quantity", _sum),
         declared("quantity_add_int", "Quantity.add(int) Quantity", lambda one, other: _sum(one, _written(other))),
         declared("quantity_sub", "Quantity.sub(Quantity) Quantity", _difference),

@@ -59,14 +59,6 @@ _COMPARISONS: Final = (
 )
 
 
-def _comparisons() -> list[Overload]:
-    return [
-        operator(f"{name}_{_WORD[kind]}", function, f"{kind}, {kind}", "bool", work)
-        for name, function, work in _COMPARISONS
-        for kind in ("bool", "int", "uint", "double", "string", "bytes", "timestamp", "duration")
-    ]
-
-
 def _mixed_comparisons() -> list[Overload]:
     numbers = ("int", "double", "uint")
     return [
@@ -180,7 +172,11 @@ STANDARD: Final = Library(
         operator("equals", "_==_", "A, A", "bool", run.equals),
         operator("not_equals", "_!=_", "A, A", "bool", run.differs),
         *_arithmetic(),
-        *_comparisons(),
+        *[
+            operator(f"{name}_{_WORD[kind]}", function, f"{kind}, {kind}", "bool", work)
+            for name, function, work in _COMPARISONS
+            for kind in ("bool", "int", "uint", "double", "string", "bytes", "timestamp", "duration")
+        ],
         operator("in_list", "@in", "A, list(A)", "bool", run.contained),
         operator("in_map", "@in", "A, map(A, B)", "bool", run.contained),
         operator("index_list", "_[_]", "list(A), int", "A", containers.index),

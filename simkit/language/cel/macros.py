@@ -15,17 +15,7 @@ from functools import cache
 from typing import Final
 
 from simkit.language.cel.errors import Issue
-from simkit.language.cel.tree import (
-    Bind,
-    Call,
-    Comprehension,
-    Ident,
-    Literal,
-    MapNode,
-    Node,
-    Select,
-    StructNode,
-)
+from simkit.language.cel.tree import Bind, Call, Comprehension, Ident, Literal, MapNode, Node, Select, StructNode
 
 
 class _Refused(Exception):

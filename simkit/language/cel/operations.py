@@ -15,16 +15,7 @@ from typing import Any, Final
 
 from simkit.language.cel.containers import KEYS, key_or_none, watched
 from simkit.language.cel.errors import LONGEST_LIST, LONGEST_TEXT, EvaluationError, no_overload
-from simkit.language.cel.values import (
-    INT_MAX,
-    INT_MIN,
-    NUMBERS,
-    UINT_MAX,
-    UInt,
-    duration,
-    kind_of,
-    timestamp,
-)
+from simkit.language.cel.values import INT_MAX, INT_MIN, NUMBERS, UINT_MAX, UInt, duration, kind_of, timestamp
 from simkit.meta.deadline import check_deadline
 
 _ORDERED: Final = frozenset({"bool", "string", "bytes", "duration", "timestamp"})

@@ -39,13 +39,7 @@ from simkit.language.merge.type_def import BadElement, TypeDef, type_def_of
 from simkit.language.merge.typed import field_set, merged, same
 from simkit.language.merge.unapplied_fields import Pruner
 from simkit.language.merge.update import UNTRACKED, reduced, updated
-from simkit.language.merge.validate import (
-    metadata_of,
-    reference_text,
-    tells_elements_apart,
-    text_of,
-    validation_errors,
-)
+from simkit.language.merge.validate import metadata_of, reference_text, tells_elements_apart, text_of, validation_errors
 from simkit.language.merge.versions import Converter, Versions, reconciled
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.errors import StatusError

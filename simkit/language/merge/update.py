@@ -175,17 +175,13 @@ def with_old_times(live: Object | None, wanted: Object) -> Object:
     if live is None or not records_of(live):
         return wanted
     old, new = records_of(live), records_of(wanted)
-    if len(old) != len(new) or not all(map(_same_but_time, old, new)):
+    if len(old) != len(new) or not all(map(lambda one, other: {**one, "time": ""} == {**other, "time": ""}, old, new)):
         return wanted
     rest, live_rest = dict(metadata(wanted)), dict(metadata(live))
     rest["managedFields"] = live_rest["managedFields"] = old
     if rest != live_rest or {**wanted, "metadata": None} != {**live, "metadata": None}:
         return wanted
     return {**wanted, "metadata": rest}
-
-
-def _same_but_time(one: Record, other: Record) -> bool:
-    return {**one, "time": ""} == {**other, "time": ""}
 
 
 @cached_when_short(1024)

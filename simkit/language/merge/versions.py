@@ -179,7 +179,7 @@ def under_schema(fields: Fields, type_def: TypeDef) -> Fields:
     for element, node in fields.items():
         if not node or element == SELF:
             continue
-        child = _reconcile_below(type_def, element)
+        child = type_def.items if type_def.kind in (LIST, SET) else type_def.child(element[2:])
         if child is None:
             continue
         seen = _seen(node, child)
@@ -193,7 +193,3 @@ def _seen(node: Fields, type_def: TypeDef) -> Fields:
         # Owned in parts, though it is one whole now. A scalar has no parts that could be owned.
         return MEMBER if type_def.type in ("map", "list") else node
     return under_schema(node, type_def)
-
-
-def _reconcile_below(type_def: TypeDef, element: str) -> TypeDef | None:
-    return type_def.items if type_def.kind in (LIST, SET) else type_def.child(element[2:])

@@ -24,18 +24,13 @@ def drop_nulls(value: Any, schema: Schema) -> None:
             if node is None:
                 continue
             if value[name] is None:
-                if not node.nullable and node.default is NO_DEFAULT and _typed(node):
+                if not node.nullable and node.default is NO_DEFAULT and bool(node.row):
                     del value[name]
             else:
                 drop_nulls(value[name], node)
     elif isinstance(value, list) and schema.items is not None:
         for item in value:
             drop_nulls(item, schema.items)
-
-
-def _typed(node: Schema) -> bool:
-    """True if the node has a type: below a map of any values, nulls stay."""
-    return bool(node.row)
 
 
 _LARGEST: Final = 2.0**63
@@ -126,7 +121,8 @@ def needs_filling(schema: Schema) -> bool:
     known = _KNOWN.get(schema)
     if known is None:
         known = _KNOWN[schema] = not schema.name and any(
-            node.default is not NO_DEFAULT or needs_filling(node) for node in _children(schema)
+            node.default is not NO_DEFAULT or needs_filling(node)
+            for node in [node for node in (*schema.fields.values(), schema.items, schema.values) if node is not None]
         )
     return known
 
@@ -134,7 +130,3 @@ def needs_filling(schema: Schema) -> bool:
 _KNOWN: Final[WeakKeyDictionary[Schema, bool]] = WeakKeyDictionary()
 _SIZES: Final[WeakKeyDictionary[Schema, int]] = WeakKeyDictionary()
 """The bytes of a node's default as JSON."""
-
-
-def _children(schema: Schema) -> list[Schema]:
-    return [node for node in (*schema.fields.values(), schema.items, schema.values) if node is not None]

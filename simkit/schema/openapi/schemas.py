@@ -146,15 +146,10 @@ def _markers(behaviour: ServedBehaviour, row: Row, dialect: Dialect, *, custom: 
     for key, name in (_MARKERS | _CUSTOM_MARKERS if custom else _MARKERS).items():
         if key == "enum" and not custom and not behaviour.applies("enumerations-published"):
             continue
-        if key not in row or (dialect is V2 and (key in _ONLY_IN_V3 or _unpublished(key, row[key]))):
+        if key not in row or (dialect is V2 and (key in _ONLY_IN_V3 or (key == "default" and not row[key]))):
             continue
         out[name] = row[key]
     return out
-
-
-def _unpublished(key: str, value: Any) -> bool:
-    """True for defaults that version 2 leaves out, because they only say that a field is always set."""
-    return key == "default" and not value
 
 
 def references(row: Row) -> Iterator[str]:
@@ -274,11 +269,6 @@ def _metadata(definition: str, dialect: Dialect) -> Shape:
     return _with_description(reference, text, dialect) if text else reference
 
 
-def _says_nothing(row: Row, dialect: Dialect) -> bool:
-    """True if version 2 has no fields of a custom kind, since kubectl takes the named fields for all fields."""
-    return dialect is V2 and bool(row.get("preserveUnknown"))
-
-
 def _described(behaviour: ServedBehaviour, row: Row, dialect: Dialect) -> Shape:
     out = shape(behaviour, row, dialect, custom=True)
     out["properties"] = {**out.get("properties", {}), **_typed_fields(), "metadata": _metadata(OBJECT_META, dialect)}
@@ -291,7 +281,9 @@ def custom_definitions(
 ) -> dict[str, Shape]:
     """The definitions of a custom kind and of its list."""
     out: Shape = (
-        {"type": "object"} if _says_nothing(schema.row, dialect) else _described(behaviour, schema.row, dialect)
+        {"type": "object"}
+        if (dialect is V2 and bool(schema.row.get("preserveUnknown")))
+        else _described(behaviour, schema.row, dialect)
     )
     out[KIND_MARKER] = [marker(resource.gvk)]
     if resource.selectable:

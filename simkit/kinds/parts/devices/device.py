@@ -32,14 +32,7 @@ from simkit.kinds.parts.validation.resource_quantities import compare, is_native
 from simkit.kinds.rules import REQUIRED, by, changes, fields, fixed, items, must, placed, row, table
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import timestamp
-from simkit.meta.fielderror import (
-    FieldError,
-    duplicate,
-    forbidden_field,
-    invalid_value,
-    missing,
-    required,
-)
+from simkit.meta.fielderror import FieldError, duplicate, forbidden_field, invalid_value, missing, required
 from simkit.meta.name_validation import label_value
 from simkit.meta.objects import Draft, Object
 from simkit.meta.quantity import Quantity, canonical, parse

@@ -36,14 +36,7 @@ from simkit.language.cel.environment import Environment, Program, own_version, t
 from simkit.language.cel.errors import CompileError, InstantiationError
 from simkit.language.cel.types import BOOL, STRING, Type, map_of, object_type
 from simkit.meta.behaviour import ServedBehaviour
-from simkit.meta.fielderror import (
-    FieldError,
-    Shown,
-    forbidden_field,
-    invalid_value,
-    quoted,
-    required,
-)
+from simkit.meta.fielderror import FieldError, Shown, forbidden_field, invalid_value, quoted, required
 from simkit.meta.name_validation import label_value
 from simkit.meta.objects import Draft, Object, at, metadata
 from simkit.schema.structural import Schema

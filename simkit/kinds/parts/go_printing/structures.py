@@ -133,16 +133,11 @@ def _structure(minor: int, kind: str, value: Mapping[str, Any]) -> dict[str, Any
     found: dict[str, Any] = {}
     for field in fields_of(minor, kind):
         inner = internal_json(minor, field.kind, value.get(field.key) if field.key else value)
-        if _embedded(field):
+        if not field.key or field.kind == f"v1.{field.name}":
             found |= inner
         else:
             found[field.name] = inner
     return found
-
-
-def _embedded(field: Field) -> bool:
-    """True if the parts of a field stand beside the others."""
-    return not field.key or field.kind == f"v1.{field.name}"
 
 
 def _outside(minor: int, kind: str, value: Any) -> Any:

@@ -204,14 +204,10 @@ def defaulted_spec(behaviour: ServedBehaviour, spec: Object) -> Object:
         found = {**found, "serviceAccountName": account, "serviceAccount": account}
     for name in _LISTS:
         if name in found:
-            found = replaced(found, name, _containers)
+            found = replaced(found, name, lambda items: each(items, defaulted_container))
     if "volumes" not in found:
         return found
     return replaced(found, "volumes", lambda items: each(items, partial(defaulted_volume, behaviour)))
-
-
-def _containers(items: Sequence[Object]) -> Sequence[Object]:
-    return each(items, defaulted_container)
 
 
 def defaulted_template(behaviour: ServedBehaviour, template: Object) -> Object:
@@ -237,7 +233,7 @@ def defaulted_container(container: Object) -> Object:
         missing["imagePullPolicy"] = pull_policy(container.get("image") or "")
     found: Object = {**container, **missing} if missing else container
     if "ports" in found:
-        found = replaced(found, "ports", _ports)
+        found = replaced(found, "ports", lambda items: each(items, lambda port: filled(port, {"protocol": "TCP"})))
     if "env" in found:
         found = replaced(found, "env", _environment)
     if "lifecycle" in found:
@@ -246,10 +242,6 @@ def defaulted_container(container: Object) -> Object:
         if name in found:
             found = replaced(found, name, defaulted_probe)
     return found
-
-
-def _ports(items: Sequence[Object]) -> Sequence[Object]:
-    return each(items, lambda port: filled(port, {"protocol": "TCP"}))
 
 
 def _environment(items: Sequence[Object]) -> Sequence[Object]:

@@ -24,15 +24,7 @@ from simkit.kinds.parts.validation.ip import PORT, PORT_OR_NAME
 from simkit.kinds.parts.validation.resource_quantities import bare
 from simkit.kinds.rules import REQUIRED, Check, by, fields, first, must, placed, row, table
 from simkit.meta.behaviour import ServedBehaviour
-from simkit.meta.fielderror import (
-    FieldError,
-    duplicate,
-    forbidden_field,
-    invalid_value,
-    missing,
-    required,
-    unsupported,
-)
+from simkit.meta.fielderror import FieldError, duplicate, forbidden_field, invalid_value, missing, required, unsupported
 from simkit.meta.name_validation import dns_label, port_name
 from simkit.meta.objects import Object
 from simkit.meta.wording import Text, Worded, Written

@@ -19,13 +19,7 @@ from simkit.kinds.parts.validation.object_meta import (
 )
 from simkit.kinds.rules import Check, Row, by, fields, must, placed, row, table
 from simkit.meta.behaviour import ServedBehaviour
-from simkit.meta.fielderror import (
-    FieldError,
-    duplicate,
-    forbidden_field,
-    invalid_value,
-    unsupported,
-)
+from simkit.meta.fielderror import FieldError, duplicate, forbidden_field, invalid_value, unsupported
 from simkit.meta.name_validation import dns_label, dns_subdomain, label_value
 from simkit.meta.objects import Object
 from simkit.meta.wording import Written, joined

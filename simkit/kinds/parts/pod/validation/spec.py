@@ -20,11 +20,7 @@ from simkit.kinds.parts.pod.validation.resources import (
     validate_pod_resources,
     validate_resource_claims,
 )
-from simkit.kinds.parts.pod.validation.scheduling import (
-    AFFINITY,
-    TOLERATION,
-    validate_topology_spread_constraints,
-)
+from simkit.kinds.parts.pod.validation.scheduling import AFFINITY, TOLERATION, validate_topology_spread_constraints
 from simkit.kinds.parts.pod.validation.security_context import (
     validate_host_process,
     validate_host_users,
@@ -36,14 +32,7 @@ from simkit.kinds.parts.validation.ip import SHORT_ADDRESS, validate_ip
 from simkit.kinds.parts.validation.object_meta import QUALIFIED, validate_labels
 from simkit.kinds.rules import REQUIRED, by, distinct, fields, must, placed, row, table
 from simkit.meta.behaviour import ServedBehaviour
-from simkit.meta.fielderror import (
-    FieldError,
-    duplicate,
-    forbidden_field,
-    invalid_value,
-    required,
-    too_long,
-)
+from simkit.meta.fielderror import FieldError, duplicate, forbidden_field, invalid_value, required, too_long
 from simkit.meta.name_validation import dns_label, dns_subdomain, dns_subdomain_with_underscore
 from simkit.meta.objects import Object
 from simkit.meta.wording import Text

@@ -33,7 +33,6 @@ from simkit.meta.fielderror import (
 from simkit.meta.name_validation import dns_label, dns_subdomain
 from simkit.meta.objects import Draft, Object, at
 from simkit.meta.quantity import canonical, parse
-from simkit.meta.wording import Written
 
 _UNKNOWN: str = "must match the name of an entry in `spec.resourceClaims`"
 
@@ -372,8 +371,4 @@ def _validate_family(name: str, kind: str, given: Sequence[Object]) -> Iterator[
 
 def _repeated(name: str, kind: str, given: Sequence[Object]) -> Iterator[FieldError]:
     for index in sorted(repeats(one.get("ip") for one in given)):
-        yield duplicate(f"status.{name}[{index}]", _shown(kind, given[index]))
-
-
-def _shown(kind: str, one: Object) -> Written:
-    return structure(kind, {"ip": one.get("ip")})
+        yield duplicate(f"status.{name}[{index}]", structure(kind, {"ip": given[index].get("ip")}))
