@@ -164,11 +164,15 @@ def _mentions(node: Node, variable: str) -> bool:
     return any(_mentions(child, variable) for child in node.children())
 
 
+EXPRESSION: Final = "<expression>"
+"""The file of generated functions in tracebacks."""
+
+
 def compiled(generator: Generator, node: Node) -> Evaluate:
     """The Python function of one variant."""
     text = generator.source(node)
     space = generator.globals
-    exec(compile(text, "<expression>", "exec"), space)  # noqa: S102 - the text holds nothing but what the generator wrote
+    exec(compile(text, EXPRESSION, "exec"), space)  # noqa: S102 - the text holds nothing but what the generator wrote
     found: Evaluate = space["evaluate"]
     return found
 

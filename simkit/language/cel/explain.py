@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
+from traceback import walk_tb
 from typing import Any, Final, NamedTuple
 
-from simkit.language.cel.containers import elements, pairs
-from simkit.language.cel.decl_types import DeclType
-from simkit.language.cel.environment import Program, compiled
-from simkit.language.cel.errors import BudgetExceeded, EvaluationError, Issue
-from simkit.language.cel.generate import Generator
+from simkit.language.cel.environment import EXPRESSION, Program, compiled
+from simkit.language.cel.errors import EvaluationError, Issue
 from simkit.language.cel.tree import (
     Bind,
     Call,
@@ -57,7 +55,7 @@ def explain(program: Program, bindings: Mapping[str, Any]) -> list[Step]:
         failure: EvaluationError | None = None
     except EvaluationError as error:
         failure = error
-    steps = [Step(text_of(generator.traced[at]), value, cost) for at, value, cost in rows]
+    steps = [Step(text_of(generator.traced[at][1]), value, cost) for at, value, cost in rows]
     if failure is not None:
         steps.append(Step(program.source, failure, failure.cost))
     return steps
@@ -88,33 +86,55 @@ def text_of(node: Node) -> str:
 
 
 def _text(node: Node, around: int) -> str:
-    text, strength = _WRITERS[type(node)](node)
-    return f"({text})" if strength < around else str(text)
+    text, strength = _written(node)
+    return f"({text})" if strength < around else text
 
 
-def _all(nodes: list[Node]) -> str:
-    return ", ".join(_text(node, 0) for node in nodes)
+def _written(node: Node) -> tuple[str, int]:
+    """The text of a part, and how strongly it holds together."""
+    match node:
+        case Literal():
+            return _literal(node.value), 8
+        case Ident():
+            return node.name, 8
+        case Select():
+            text = f"{_text(node.operand, _MEMBER)}.{node.field}"
+            return (f"has({text})" if node.test else text), 8
+        case Call():
+            return _call(node)
+        case ListNode():
+            return f"[{', '.join(_marked(at in node.optional, each) for at, each in enumerate(node.elements))}]", 8
+        case MapNode():
+            return _entries((text_of(entry.key), entry) for entry in node.entries), 8
+        case StructNode():
+            return f"{node.name}{_entries((entry.key, entry) for entry in node.entries)}", 8
+        case Comprehension():
+            inside = [text_of(each) for each in (node.condition, node.transform) if each is not None]
+            names = f"{node.key}, {node.variable}" if node.key else node.variable
+            return f"{_text(node.source, _MEMBER)}.{node.macro}({', '.join([names, *inside])})", 8
+        case Bind():
+            return text_of(node.body), 0
+    raise AssertionError(node)
 
 
-def _literal(node: Literal) -> tuple[str, int]:
-    value = node.value
+def _marked(optional: bool, node: Node) -> str:
+    return f"{'?' if optional else ''}{text_of(node)}"
+
+
+def _entries(entries: Iterable[tuple[str, Entry]]) -> str:
+    parts = (f"{'?' if entry.optional else ''}{key}: {text_of(entry.value)}" for key, entry in entries)
+    return f"{{{', '.join(parts)}}}"
+
+
+def _literal(value: Any) -> str:
     if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value], 8
+        return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, UInt):
-        return f"{int(value)}u", 8
+        return f"{int(value)}u"
     if isinstance(value, float):
         text = format_float(value)
-        return text if "." in text or "e" in text else f"{text}.0", 8
-    return repr(value), 8
-
-
-def _ident(node: Ident) -> tuple[str, int]:
-    return node.name, 8
-
-
-def _select(node: Select) -> tuple[str, int]:
-    text = f"{_text(node.operand, _MEMBER)}.{node.field}"
-    return (f"has({text})" if node.test else text), 8
+        return text if "." in text or "e" in text else f"{text}.0"
+    return repr(value)
 
 
 def _call(node: Call) -> tuple[str, int]:
@@ -123,68 +143,22 @@ def _call(node: Call) -> tuple[str, int]:
         sign, strength = _INFIX[node.function]
         return f"{_text(arguments[0], strength)} {sign} {_text(arguments[1], strength + 1)}", strength
     if node.function == "_?_:_":
-        return f"{_text(arguments[0], 1)} ? {_text(arguments[1], 1)} : {_text(arguments[2], 0)}", 0
+        return f"{_text(arguments[0], 1)} ? {_text(arguments[1], 1)} : {text_of(arguments[2])}", 0
     if node.function in ("!_", "-_"):
         return f"{node.function[0]}{_text(arguments[0], 6)}", 6
     if node.function == "_?._" and isinstance(arguments[1], Literal):
         return f"{_text(arguments[0], _MEMBER)}.?{arguments[1].value}", 8
     if node.function in ("_[_]", "_[?_]"):
         mark = "?" if node.function == "_[?_]" else ""
-        return f"{_text(arguments[0], _MEMBER)}[{mark}{_text(arguments[1], 0)}]", 8
+        return f"{_text(arguments[0], _MEMBER)}[{mark}{text_of(arguments[1])}]", 8
     target = "" if node.target is None else f"{_text(node.target, _MEMBER)}."
-    return f"{target}{node.function}({_all(arguments)})", 8
-
-
-def _list(node: ListNode) -> tuple[str, int]:
-    parts = [f"{'?' if at in node.optional else ''}{_text(each, 0)}" for at, each in enumerate(node.elements)]
-    return f"[{', '.join(parts)}]", 8
-
-
-def _entries(entries: list[Entry], *, named: bool) -> str:
-    keys = [entry.key if named else _text(entry.key, 0) for entry in entries]
-    marks = ["?" if entry.optional else "" for entry in entries]
-    parts = [f"{mark}{key}: {_text(entry.value, 0)}" for mark, key, entry in zip(marks, keys, entries)]
-    return f"{{{', '.join(parts)}}}"
-
-
-def _map(node: MapNode) -> tuple[str, int]:
-    return _entries(node.entries, named=False), 8
-
-
-def _struct(node: StructNode) -> tuple[str, int]:
-    return f"{node.name}{_entries(node.entries, named=True)}", 8
-
-
-def _comprehension(node: Comprehension) -> tuple[str, int]:
-    inside = [each for each in (node.condition, node.transform) if each is not None]
-    names = f"{node.key}, {node.variable}" if node.key else node.variable
-    return f"{_text(node.source, _MEMBER)}.{node.macro}({names}, {_all(inside)})", 8
-
-
-def _bind(node: Bind) -> tuple[str, int]:
-    return _text(node.body, 0), 0
-
-
-_WRITERS: Final[dict[type, Any]] = {
-    Literal: _literal,
-    Ident: _ident,
-    Select: _select,
-    Call: _call,
-    ListNode: _list,
-    MapNode: _map,
-    StructNode: _struct,
-    Comprehension: _comprehension,
-    Bind: _bind,
-}
-
-
-_CONDITIONAL = "_?_:_"
+    return f"{target}{node.function}({', '.join(map(text_of, arguments))})", 8
 
 
 def failure_position(program: Program, bindings: Mapping[str, Any], failure: EvaluationError) -> Issue:
     """The position of a failed evaluation, as an issue that can be shown under the expression.
 
-    Cost: each part around the one that failed is evaluated again.
+    The expression is evaluated again, one part per line of the generated function, and the line tells the part.
 
     Examples
     --------
@@ -198,78 +172,13 @@ def failure_position(program: Program, bindings: Mapping[str, Any], failure: Eva
      | self.a && self.bb
      | ..............^
     """
-    _, root = program.generator()
-    part = _Search(program, bindings, str(failure), ()).innermost(root)
-    return Issue(part.position, str(failure))
-
-
-class _Local(NamedTuple):
-    """A variable of a loop, bound to one element."""
-
-    reference: Any
-    value: Any
-    declared: DeclType | None
-
-
-class _Search:
-    """The search for a failure below a node, with the loop variables that are bound there."""
-
-    def __init__(self, program: Program, bindings: Mapping[str, Any], failure: str, inside: tuple[_Local, ...]) -> None:
-        self._program, self._bindings, self._failure, self._locals = program, bindings, failure, inside
-
-    def innermost(self, node: Node) -> Node:
-        """The smallest part of a failing node that fails with the same text."""
-        for search, part in self._parts(node):
-            if search._fails(part):
-                return search.innermost(part)
-        return node
-
-    def _parts(self, node: Node) -> Iterator[tuple[_Search, Node]]:
-        if isinstance(node, Comprehension):
-            yield self, node.source
-            yield from self._turns(node)
-        elif isinstance(node, Bind):
-            yield self, node.value
-            value, declared = self._value(node.value)
-            yield self._with(_Local(node.reference, value, declared)), node.body
-        elif isinstance(node, Call) and node.function == _CONDITIONAL:
-            condition, *branches = node.arguments
-            yield self, condition
-            yield self, branches[0 if self._value(condition)[0] else 1]
-        else:
-            yield from ((self, child) for child in node.children() if not isinstance(child, Literal))
-
-    def _turns(self, node: Comprehension) -> Iterator[tuple[_Search, Node]]:
-        values, declared = self._value(node.source)
-        named = declared is not None and (node.key or declared.type.kind == "list")
-        element = declared.element if declared is not None and named else None
-        for key, value in pairs(values) if node.key else enumerate(elements(values)):
-            turn = self._with(_Local(node.reference, value, element))
-            if node.key:
-                turn = turn._with(_Local(node.key_reference, key, None))
-            yield from ((turn, part) for part in (node.condition, node.transform) if part is not None)
-
-    def _with(self, local: _Local) -> _Search:
-        return _Search(self._program, self._bindings, self._failure, (*self._locals, local))
-
-    def _generator(self) -> Generator:
-        generator, _ = self._program.generator()
-        for reference, value, declared in self._locals:
-            generator.locals[id(reference)] = generator.constant(value)
-            generator.declared[id(reference)] = declared
-        return generator
-
-    def _value(self, node: Node) -> tuple[Any, DeclType | None]:
-        """The value of a part that does not fail, and its declared type."""
-        declared = self._generator().code(node).declared
-        value, _ = compiled(self._generator(), node)(self._bindings, float("inf"), [])
-        return value, declared
-
-    def _fails(self, node: Node) -> bool:
-        try:
-            compiled(self._generator(), node)(self._bindings, float("inf"), [])
-        except BudgetExceeded:
-            return False
-        except EvaluationError as error:
-            return str(error) == self._failure
-        return False
+    generator, node = program.generator(tracing=True)
+    run = compiled(generator, node)
+    try:
+        run(bindings, float("inf"), [])
+    except EvaluationError as again:
+        raised = [error.__traceback__ for error in (again.__context__, again) if error is not None]
+        frames = [each for found in raised for each in walk_tb(found)]
+        line = [line for frame, line in frames if frame.f_code.co_filename == EXPRESSION][-1]
+        node = next((part for end, part in generator.traced if end >= line), node)
+    return Issue(node.position, str(failure))

@@ -59,6 +59,10 @@ def _is_empty_list(node: Node) -> bool:
     return isinstance(node, ListNode) and not node.elements
 
 
+_HEAD: Final = 3
+"""The lines before the first statement of a careful variant."""
+
+
 class Generator:
     """Writes one variant of one expression, construct by construct.
 
@@ -82,7 +86,8 @@ class Generator:
         self.variables, self.functions = variables, functions
         self.fast, self.counting, self.strict, self.tracing, self.marked = fast, counting, strict, tracing, marked
         self.globals: dict[str, Any] = dict(GLOBALS)
-        self.traced: list[Node] = []
+        self.traced: list[tuple[int, Node]] = []
+        """The parts whose values are recorded, with the lines of ``source`` that compute them."""
         self._lines: list[str] = []
         self._indent = 2
         self._blocks = 0
@@ -182,9 +187,10 @@ class Generator:
 
     def _trace(self, node: Node, text: str) -> str:
         name = self.kept(text)
+        end = len(self._lines) + _HEAD
         self.flush()
         self.line(f"R.append(({len(self.traced)}, {name}, cost))")
-        self.traced.append(node)
+        self.traced.append((end, node))
         return name
 
     def truth(self, node: Node) -> str:
