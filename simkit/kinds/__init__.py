@@ -12,7 +12,7 @@ What a field must be is a row of a table (``kinds/rules``): the field, its check
 to be computed is a function beside it.
 
 A kind whose versions differ in their fields also gets a family in ``kinds/conversions/moved_fields.py``, or a module of
-its own with a table ``FAMILIES``, and is named in ``conversions/convert.py``. A kind that no bundled release serves is
+its own with a table ``FAMILIES`` that ``conversions/convert.py`` reads. A kind that no bundled release serves is
 added to the tables by ``tools/compile_catalogue.py``.
 
 Several kinds share ``kinds/parts``: rooms by subject, with validation, defaulting and printing in modules of their own.

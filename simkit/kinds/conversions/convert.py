@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
 from typing import Any, Final, NamedTuple
 
+from simkit.kinds.conversions import horizontalpodautoscaler, moved_fields, restructured
 from simkit.kinds.conversions.family import SAME_FIELDS, ConversionError, Family, Spoke
 from simkit.kinds.strategy import strategy_of
 from simkit.meta.behaviour import ServedBehaviour
@@ -16,34 +16,19 @@ from simkit.meta.objects import Draft, Object, copied
 from simkit.schema import lifecycle
 from simkit.schema.behaviour import default_behaviour
 
-_MODULES: Final = {
-    "HorizontalPodAutoscaler": "horizontalpodautoscaler",
-    **dict.fromkeys(
-        (
-            *("CertificateSigningRequest", "CustomResourceDefinition"),
-            *("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"),
-        ),
-        "restructured",
-    ),
-    **dict.fromkeys(
-        (
-            *("ClusterRoleBinding", "DeviceClass", "EndpointSlice", "Event", "Ingress", "IngressClass"),
-            *("LocalSubjectAccessReview", "MutatingWebhookConfiguration", "NetworkPolicy", "PodDisruptionBudget"),
-            *("PriorityLevelConfiguration", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice", "RoleBinding"),
-            *("RuntimeClass", "Scale", "SubjectAccessReview", "ValidatingWebhookConfiguration"),
-        ),
-        "moved_fields",
-    ),
+_RESHAPED: Final[Mapping[str, Family]] = {
+    **horizontalpodautoscaler.FAMILIES,
+    **restructured.FAMILIES,
+    **moved_fields.FAMILIES,
 }
-"""Kinds whose versions differ in more than the name, with the module whose FAMILIES holds them."""
+"""The families of kinds whose versions differ in more than the name."""
 
 
 @cache
 def family_of(api_version: str, kind: str) -> Family | None:
     """The family of a kind's version; None if it has no other version."""
-    if kind in _MODULES:
-        families: Mapping[str, Family] = import_module(f"simkit.kinds.conversions.{_MODULES[kind]}").FAMILIES
-        found = families[kind]
+    if kind in _RESHAPED:
+        found = _RESHAPED[kind]
         return found if found.spoke(api_version) is not None else None
     return _convert_relabelled().get((api_version, kind))
 

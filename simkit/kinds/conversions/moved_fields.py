@@ -321,18 +321,13 @@ def _as_map(text: str) -> dict[str, str]:
 
 # Webhooks: the same fields, other defaults; those of v1 are Fail, Equivalent and 10, and it requires sideEffects
 
-_OF_WEBHOOKS: Final = {
-    "failurePolicy": "Ignore",
-    "matchPolicy": "Exact",
-    "timeoutSeconds": 30,
-    "sideEffects": "Unknown",
-}
-
 
 def _default_webhooks(draft: Draft) -> None:
     for webhook in entries(draft, "webhooks"):
-        for name, value in _OF_WEBHOOKS.items():
-            default(webhook, name, value)
+        default(webhook, "failurePolicy", "Ignore")
+        default(webhook, "matchPolicy", "Exact")
+        default(webhook, "timeoutSeconds", 30)
+        default(webhook, "sideEffects", "Unknown")
         if not webhook.get("admissionReviewVersions"):
             webhook["admissionReviewVersions"] = ["v1beta1"]
 

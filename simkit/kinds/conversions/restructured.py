@@ -34,7 +34,7 @@ from simkit.meta.certificate_errors import unreadable
 from simkit.meta.domain import CERTIFICATES_GROUP, EXTENSIONS_GROUP, label
 from simkit.meta.fielderror import quoted
 from simkit.meta.integers import parse_int, saturating_int
-from simkit.meta.objects import Draft, annotations_of, copied
+from simkit.meta.objects import Draft, annotations_of
 
 if TYPE_CHECKING:
     from cryptography.x509 import CertificateSigningRequest
@@ -92,27 +92,15 @@ def _names(request: CertificateSigningRequest) -> Mapping[str, int]:
     }
 
 
-_USAGES: Final = ("digital signature", "key encipherment")
-
-
 def _default_certificatesigningrequest(draft: Draft) -> None:
     spec = section(draft, "spec")
     if spec.get("usages") is None:
-        spec["usages"] = list(_USAGES)
+        spec["usages"] = [_SIGNS, _KEYS]
     if not spec.get("signerName"):
         spec["signerName"] = default_signer(spec)
     for condition in entries(peek(draft, "status"), "conditions"):
         if not condition.get("status"):
             condition["status"] = "True"
-
-
-_REQUESTS: Final = {
-    "CertificateSigningRequest": Family(
-        "CertificateSigningRequest",
-        f"{CERTIFICATES_GROUP}/v1",
-        {f"{CERTIFICATES_GROUP}/v1beta1": Spoke(default=_default_certificatesigningrequest)},
-    )
-}
 
 
 _SHARED: Final = (
@@ -209,16 +197,6 @@ def _lift(spec: Draft, versions: list[dict[str, Any]], top: str, name: str) -> N
             del version[name]
 
 
-_DEFINITIONS: Final = {
-    "CustomResourceDefinition": Family(
-        "CustomResourceDefinition",
-        f"{EXTENSIONS_GROUP}/v1",
-        {f"{EXTENSIONS_GROUP}/v1beta1": Spoke(_to_hub, _from_hub, _default_customresourcedefinition)},
-        Spoke(_default_stored),
-    )
-}
-
-
 ROLLBACK: Final = "deprecated.deployment.rollback.to"
 GENERATION: Final = "deprecated.daemonset.template.generation"
 UNLIMITED: Final = 2**31 - 1
@@ -244,11 +222,6 @@ def _on_delete(draft: Draft) -> None:
     default(section(draft, "spec", "updateStrategy"), "type", "OnDelete")
 
 
-def _fill(part: Draft, values: dict[str, Any]) -> None:
-    for name, value in values.items():
-        default(part, name, copied(value))
-
-
 # Deployments
 
 
@@ -256,11 +229,14 @@ def _deployment_defaults(bound: int | str, deadline: int, history: int) -> Step:
     def apply(draft: Draft) -> None:
         _named_by_template(draft)
         spec = section(draft, "spec")
-        _fill(spec, {"progressDeadlineSeconds": deadline, "revisionHistoryLimit": history})
+        default(spec, "progressDeadlineSeconds", deadline)
+        default(spec, "revisionHistoryLimit", history)
         strategy = section(spec, "strategy")
         default(strategy, "type", "RollingUpdate")
         if strategy["type"] == "RollingUpdate":
-            _fill(section(strategy, "rollingUpdate"), {"maxUnavailable": bound, "maxSurge": bound})
+            rolling = section(strategy, "rollingUpdate")
+            default(rolling, "maxUnavailable", bound)
+            default(rolling, "maxSurge", bound)
 
     return apply
 
@@ -319,11 +295,23 @@ def _check_generation(draft: Draft) -> None:
 def _typed_claims(draft: Draft) -> None:
     """Set kind and apiVersion of claims in a template."""
     for claim in entries(peek(draft, "spec"), "volumeClaimTemplates"):
-        _fill(claim, {"apiVersion": "v1", "kind": "PersistentVolumeClaim"})
+        default(claim, "apiVersion", "v1")
+        default(claim, "kind", "PersistentVolumeClaim")
 
 
-_WORKLOADS: Final = {
-    "Deployment": Family(
+_EVERY: Final = (
+    Family(
+        "CertificateSigningRequest",
+        f"{CERTIFICATES_GROUP}/v1",
+        {f"{CERTIFICATES_GROUP}/v1beta1": Spoke(default=_default_certificatesigningrequest)},
+    ),
+    Family(
+        "CustomResourceDefinition",
+        f"{EXTENSIONS_GROUP}/v1",
+        {f"{EXTENSIONS_GROUP}/v1beta1": Spoke(_to_hub, _from_hub, _default_customresourcedefinition)},
+        Spoke(_default_stored),
+    ),
+    Family(
         "Deployment",
         _HUB,
         {
@@ -333,7 +321,7 @@ _WORKLOADS: Final = {
         },
         Spoke(_check_rollback),
     ),
-    "DaemonSet": Family(
+    Family(
         "DaemonSet",
         _HUB,
         {
@@ -342,14 +330,12 @@ _WORKLOADS: Final = {
         },
         Spoke(_check_generation),
     ),
-    "StatefulSet": Family(
+    Family(
         "StatefulSet",
         _HUB,
         {_OLD: Spoke(_typed_claims, default=_on_delete), _NEXT: Spoke(_typed_claims)},
         Spoke(_typed_claims),
     ),
-    "ReplicaSet": Family("ReplicaSet", _HUB, {_OLDEST: Spoke(default=_named_by_template), _NEXT: SAME_FIELDS}),
-}
-
-
-FAMILIES: Final = {**_REQUESTS, **_DEFINITIONS, **_WORKLOADS}
+    Family("ReplicaSet", _HUB, {_OLDEST: Spoke(default=_named_by_template), _NEXT: SAME_FIELDS}),
+)
+FAMILIES: Final = {family.kind: family for family in _EVERY}
