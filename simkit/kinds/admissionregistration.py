@@ -6,7 +6,7 @@ Follows ``pkg/registry/admissionregistration`` and ``pkg/apis/admissionregistrat
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -22,7 +22,7 @@ from simkit.kinds.rules import REQUIRED, Check, at_root, by, distinct, fields, m
 from simkit.kinds.strategy import WHOLE, MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import api_group
-from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
+from simkit.meta.fielderror import Errors, invalid_value, required, unsupported
 from simkit.meta.name_validation import dns1035_label, dns_subdomain, kind_name, path_segment
 from simkit.meta.objects import Draft, Object, at, name_of
 
@@ -35,9 +35,7 @@ def _default_validating_admission_policy(behaviour: ServedBehaviour, draft: Draf
     default_match(spec, "matchConstraints")
 
 
-def _validate_validating_admission_policy(
-    behaviour: ServedBehaviour, obj: Object, old: Object | None
-) -> Iterator[FieldError]:
+def _validate_validating_admission_policy(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Errors:
     spec = obj["spec"]
     yield from at_root([*POLICY_HEAD(behaviour, obj), *_VALIDATING_ADMISSION_POLICY_CONSTRAINTS(behaviour, obj)])
     reader = PolicyReader(behaviour, spec, old.get("spec") if old is not None else None)
@@ -54,7 +52,7 @@ def _validate_validating_admission_policy(
     yield from reader.validate_annotation(name_of(obj), "spec.auditAnnotations")
 
 
-def _validate_version(behaviour: ServedBehaviour, path: str, given: str) -> Iterator[FieldError]:
+def _validate_version(behaviour: ServedBehaviour, path: str, given: str) -> Errors:
     """The errors of the version of parameters: any is allowed, existing or not."""
     if given.count("/") > 1:
         yield invalid_value(path, given, f"unexpected GroupVersion string: {given}")
@@ -70,7 +68,7 @@ def _validate_version(behaviour: ServedBehaviour, path: str, given: str) -> Iter
         yield invalid_value(path, version, ",".join(wrong))
 
 
-def _validate_reference(behaviour: ServedBehaviour, path: str, reference: str) -> Iterator[FieldError]:
+def _validate_reference(behaviour: ServedBehaviour, path: str, reference: str) -> Errors:
     if not reference.strip():
         yield required(path)
 
@@ -198,9 +196,7 @@ def _default_mutating_admission_policy(behaviour: ServedBehaviour, draft: Draft)
     default_match(spec, "matchConstraints")
 
 
-def _validate_mutating_admission_policy(
-    behaviour: ServedBehaviour, obj: Object, old: Object | None
-) -> Iterator[FieldError]:
+def _validate_mutating_admission_policy(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Errors:
     spec = obj["spec"]
     yield from at_root([*POLICY_HEAD(behaviour, obj), *_MUTATING_ADMISSION_POLICY_CONSTRAINTS(behaviour, obj)])
     reader = PolicyReader(behaviour, spec, old.get("spec") if old is not None else None, composed=True)
@@ -213,7 +209,7 @@ def _validate_mutating_admission_policy(
     yield from placed("spec", _REINVOCATION(behaviour, spec))
 
 
-def _validate_operations(behaviour: ServedBehaviour, path: str, rules: Sequence[Object]) -> Iterator[FieldError]:
+def _validate_operations(behaviour: ServedBehaviour, path: str, rules: Sequence[Object]) -> Errors:
     """The errors of rules for requests that leave no object to change."""
     for rule in rules:
         for operation in rule.get("operations") or ():
@@ -230,7 +226,7 @@ _MUTATING_ADMISSION_POLICY_CONSTRAINTS: Final = row(
 )
 
 
-def _validate_mutation(reader: PolicyReader, path: str, mutation: Object) -> Iterator[FieldError]:
+def _validate_mutation(reader: PolicyReader, path: str, mutation: Object) -> Errors:
     """The errors of a mutation: the part of its type, with an expression, and no other."""
     kind = mutation.get("patchType") or ""
     if not kind:

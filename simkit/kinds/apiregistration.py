@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import operator
-from collections.abc import Iterator
 from typing import Final
 
 from simkit.kinds.parts.cells import columns
@@ -20,7 +19,7 @@ from simkit.kinds.strategy import CHANGES, WHOLE, MetadataChecks, Strategy, Subr
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import label
-from simkit.meta.fielderror import FieldError, invalid_value, quoted
+from simkit.meta.fielderror import Errors, invalid_value, quoted
 from simkit.meta.name_validation import dns1035_label, dns_subdomain, path_segment, whole_path_segment
 from simkit.meta.objects import Draft, Object, at, metadata
 
@@ -46,7 +45,7 @@ def _available(now: float) -> Object:
     }
 
 
-def _validate_name(behaviour: ServedBehaviour, path: str, obj: Object) -> Iterator[FieldError]:
+def _validate_name(behaviour: ServedBehaviour, path: str, obj: Object) -> Errors:
     """The error of a name that is not the version, a dot and the group."""
     wanted = f"{at(obj, 'spec', 'version') or ''}.{at(obj, 'spec', 'group') or ''}"
     for field in ("generateName", "name"):

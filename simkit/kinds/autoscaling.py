@@ -6,14 +6,13 @@ Follows ``pkg/registry/autoscaling/horizontalpodautoscaler/strategy.go`` and
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from simkit.kinds.conversions.horizontalpodautoscaler import BEHAVIOR, CONDITIONS, CURRENT, METRICS
 from simkit.kinds.parts.cells import NONE, UNKNOWN, UNSET, columns, created, number
 from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
-from simkit.kinds.parts.validation.fields import segment
-from simkit.kinds.parts.validation.object_meta import validate_scaled_reference, validate_version
+from simkit.kinds.parts.validation.object_meta import SCALED_REFERENCE, validate_version
 from simkit.kinds.parts.validation.resource_quantities import (
     shown,
     validate_metric_resource_name,
@@ -22,8 +21,8 @@ from simkit.kinds.parts.validation.resource_quantities import (
 from simkit.kinds.rules import Check, by, fields, must, placed, row, table, validation
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, Subresource
 from simkit.meta.behaviour import ServedBehaviour
-from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
-from simkit.meta.name_validation import dns_label
+from simkit.meta.fielderror import Errors, FieldError, forbidden_field, invalid_value, required, unsupported
+from simkit.meta.name_validation import dns_label, path_segment
 from simkit.meta.objects import Draft, Object, at, name_of
 from simkit.meta.quantity import parse
 
@@ -53,7 +52,7 @@ _TARGET: Final = table(
 )
 _NAME: Final = row("name", must.be_given("must specify a resource name"))
 _NAMED: Final = table(
-    row("metric.name", must.be_given("must specify a metric name"), must.be(segment)),
+    row("metric.name", must.be_given("must specify a metric name"), must.be(path_segment)),
     row("target", _TARGET, zero={}),
 )
 _SHARED_TARGET: Final = row(
@@ -75,7 +74,7 @@ _SHARED_TARGET: Final = row(
 )
 _SOURCES: Final[Mapping[str, Check]] = {
     "object": table(
-        row("describedObject", by(validate_scaled_reference), zero={}),
+        row("describedObject", SCALED_REFERENCE, zero={}),
         _NAMED,
         row(
             "target.averageValue",
@@ -106,9 +105,7 @@ _SOURCES: Final[Mapping[str, Check]] = {
 }
 
 
-def validate_metrics(
-    behaviour: ServedBehaviour, path: str, metrics: Sequence[Object], least: int | None
-) -> Iterator[FieldError]:
+def validate_metrics(behaviour: ServedBehaviour, path: str, metrics: Sequence[Object], least: int | None) -> Errors:
     """The errors of a list of metrics; ``least`` is the least number of replicas."""
     for index, metric in enumerate(metrics):
         yield from _validate_metric(behaviour, f"{path}[{index}]", metric)
@@ -117,7 +114,7 @@ def validate_metrics(
         yield forbidden_field(path, text)
 
 
-def _validate_metric(behaviour: ServedBehaviour, path: str, metric: Object) -> Iterator[FieldError]:
+def _validate_metric(behaviour: ServedBehaviour, path: str, metric: Object) -> Errors:
     kind = metric.get("type") or ""
     if not kind:
         yield required(f"{path}.type", "must specify a metric source type")
@@ -170,7 +167,7 @@ def _prepare(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> No
         own_copy(draft, "status")["currentMetrics"] = None
 
 
-def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Errors:
     spec, kept = obj["spec"], old is not None and at(old, "spec", "minReplicas") == 0
     least = 0 if kept or behaviour.applies("autoscaling-to-zero") else 1
     low, high = spec["minReplicas"], spec.get("maxReplicas") or 0
@@ -180,7 +177,7 @@ def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> It
         yield _no_replicas(behaviour, high)
     if high < low:
         yield invalid_value("spec.maxReplicas", high, "must be greater than or equal to `minReplicas`")
-    yield from validate_scaled_reference(behaviour, "spec.scaleTargetRef", spec.get("scaleTargetRef") or {})
+    yield from placed("spec.scaleTargetRef", SCALED_REFERENCE(behaviour, spec.get("scaleTargetRef") or {}))
     if behaviour.applies("scaled-versions-checked"):
         yield from _validate_target_version(spec, old)
     yield from validate_metrics(behaviour, "spec.metrics", spec["metrics"], low)
@@ -190,7 +187,7 @@ def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> It
             yield from placed(f"spec.behavior.{side}", _RULE(behaviour, rules))
 
 
-def _validate_target_version(spec: Object, old: Object | None) -> Iterator[FieldError]:
+def _validate_target_version(spec: Object, old: Object | None) -> Errors:
     """An error of the version of what is scaled, unless it is the stored one."""
     target, before = spec.get("scaleTargetRef") or {}, at(old, "spec", "scaleTargetRef") or {}
     if old is not None and all(target.get(name) == before.get(name) for name in ("apiVersion", "kind")):

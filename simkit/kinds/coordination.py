@@ -6,7 +6,6 @@ Follows ``pkg/registry/coordination`` and ``pkg/apis/coordination/validation/val
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Final
 
 from simkit.kinds.parts.cells import columns
@@ -15,14 +14,14 @@ from simkit.kinds.parts.validation.fields import key_texts
 from simkit.kinds.rules import REQUIRED, by, fields, fixed, must, row, validation
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy
 from simkit.meta.behaviour import ServedBehaviour
-from simkit.meta.fielderror import FieldError, invalid_value, unsupported
+from simkit.meta.fielderror import Errors, invalid_value, unsupported
 from simkit.meta.name_validation import qualified_name
 from simkit.meta.objects import Object
 
 OLDEST_EMULATION_VERSION: Final = "OldestEmulationVersion"
 
 
-def validate_coordinated_strategy(behaviour: ServedBehaviour, path: str, strategy: str) -> Iterator[FieldError]:
+def validate_coordinated_strategy(behaviour: ServedBehaviour, path: str, strategy: str) -> Errors:
     """The errors of a strategy by which servers elect a leader together: a known one, or a name with a domain.
 
     They are told below the path, as in ``ValidateCoordinatedLeaseStrategy``, release 1.36.

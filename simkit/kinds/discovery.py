@@ -20,7 +20,7 @@ from simkit.kinds.rules import REQUIRED, at_root, distinct, items, must, placed,
 from simkit.kinds.strategy import WHOLE, MetadataChecks, Strategy
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import api_group, label
-from simkit.meta.fielderror import FieldError, duplicate, invalid_value, required, too_many
+from simkit.meta.fielderror import Errors, FieldError, duplicate, invalid_value, required, too_many
 from simkit.meta.name_validation import dns_label, dns_subdomain, label_value, qualified_name
 from simkit.meta.objects import Draft, Object, labels_of
 from simkit.meta.wording import Text
@@ -94,7 +94,7 @@ _ENDPOINT: Final = table(
 )
 
 
-def _validate_endpoint(behaviour: ServedBehaviour, endpoints: Sequence[Object], kind: str) -> Iterator[FieldError]:
+def _validate_endpoint(behaviour: ServedBehaviour, endpoints: Sequence[Object], kind: str) -> Errors:
     if len(endpoints) > _MOST_ENDPOINTS:
         yield too_many("endpoints", len(endpoints), _MOST_ENDPOINTS)
         return
@@ -102,7 +102,7 @@ def _validate_endpoint(behaviour: ServedBehaviour, endpoints: Sequence[Object], 
         yield from _validate_one(behaviour, endpoint, f"endpoints[{index}]", kind)
 
 
-def _validate_one(behaviour: ServedBehaviour, endpoint: Object, path: str, kind: str) -> Iterator[FieldError]:
+def _validate_one(behaviour: ServedBehaviour, endpoint: Object, path: str, kind: str) -> Errors:
     addresses = endpoint.get("addresses") or ()
     if not addresses:
         yield required(f"{path}.addresses", "must contain at least 1 address")
@@ -119,7 +119,7 @@ def _validate_one(behaviour: ServedBehaviour, endpoint: Object, path: str, kind:
                 return
 
 
-def _validate_address(behaviour: ServedBehaviour, path: str, text: str, kind: str) -> Iterator[FieldError]:
+def _validate_address(behaviour: ServedBehaviour, path: str, text: str, kind: str) -> Errors:
     if kind == "FQDN":
         yield from validate_qualified_domain(path, text)
     elif kind in _CLASSES and behaviour.applies("addresses-of-endpoints-by-family"):
@@ -134,9 +134,7 @@ def _validate_address(behaviour: ServedBehaviour, path: str, text: str, kind: st
         yield from validate_non_special_ip(behaviour, path, text)
 
 
-def _validate_hints(
-    path: str, hints: Sequence[Object], most: int, rule: Callable[[str], Sequence[Text]]
-) -> Iterator[FieldError]:
+def _validate_hints(path: str, hints: Sequence[Object], most: int, rule: Callable[[str], Sequence[Text]]) -> Errors:
     if len(hints) > most:
         yield too_many(path, len(hints), most)
         return

@@ -6,7 +6,7 @@ Follows ``pkg/registry/flowcontrol`` and ``pkg/apis/flowcontrol/validation/valid
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
@@ -25,7 +25,7 @@ from simkit.kinds.rules import REQUIRED, Check, Row, by, distinct, fields, first
 from simkit.kinds.strategy import WHOLE, MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta import datasets
 from simkit.meta.behaviour import ServedBehaviour
-from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, unsupported
+from simkit.meta.fielderror import Errors, forbidden_field, invalid_value, unsupported
 from simkit.meta.name_validation import dns_label, dns_subdomain
 from simkit.meta.objects import Draft, Object, annotations_of, at, name_of
 from simkit.meta.wording import Worded, joined
@@ -40,12 +40,12 @@ def _alone(words: str) -> Check:
     return must.hold(lambda values: "*" not in values or len(values) == 1, detail, texts)
 
 
-def _validate_verbs(behaviour: ServedBehaviour, path: str, verbs: Sequence[str]) -> Iterator[FieldError]:
+def _validate_verbs(behaviour: ServedBehaviour, path: str, verbs: Sequence[str]) -> Errors:
     if "*" not in verbs and not set(verbs) <= set(_VERBS):
         yield unsupported(path, texts(verbs), _VERBS)
 
 
-def _validate_namespace(behaviour: ServedBehaviour, path: str, name: str) -> Iterator[FieldError]:
+def _validate_namespace(behaviour: ServedBehaviour, path: str, name: str) -> Errors:
     for wrong in dns_label(name):
         why = joined("; ", ("each member of this list must be '*' or a DNS-1123 label", wrong))
         yield invalid_value(path, name, why)
@@ -224,7 +224,7 @@ def _prepare(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> No
                 null_where_empty(one, *names)
 
 
-def _validate_fixed_flow_schema(behaviour: ServedBehaviour, path: str, obj: Object) -> Iterator[FieldError]:
+def _validate_fixed_flow_schema(behaviour: ServedBehaviour, path: str, obj: Object) -> Errors:
     """The errors of changes to mandatory flow schemas."""
     spec, name = obj["spec"], name_of(obj)
     wanted = mandatory_spec(behaviour, "FlowSchema", name)
@@ -233,7 +233,7 @@ def _validate_fixed_flow_schema(behaviour: ServedBehaviour, path: str, obj: Obje
         yield invalid_value(".spec", shown, f"spec of '{name}' must equal the fixed value")
 
 
-def _validate_method(behaviour: ServedBehaviour, path: str, method: Object) -> Iterator[FieldError]:
+def _validate_method(behaviour: ServedBehaviour, path: str, method: Object) -> Errors:
     if method.get("type") not in _METHODS:
         yield unsupported(f"{path}.type", structure("flowcontrol.FlowDistinguisherMethod", method), _METHODS)
 
@@ -296,15 +296,13 @@ def _default_priority_level_configuration(behaviour: ServedBehaviour, draft: Dra
             queuing.update({name: value for name, value in _QUEUING.items() if not queuing.get(name)})
 
 
-def _validate_note(behaviour: ServedBehaviour, path: str, obj: Object) -> Iterator[FieldError]:
+def _validate_note(behaviour: ServedBehaviour, path: str, obj: Object) -> Errors:
     """The error of the annotation of v1beta3, which other versions may not have."""
     if KEEP_ZERO in annotations_of(obj):
         yield forbidden_field(".metadata.annotations", f"annotation '{KEEP_ZERO}' is forbidden")
 
 
-def _validate_fixed_priority_level_configuration(
-    behaviour: ServedBehaviour, path: str, obj: Object
-) -> Iterator[FieldError]:
+def _validate_fixed_priority_level_configuration(behaviour: ServedBehaviour, path: str, obj: Object) -> Errors:
     """The errors of changes to mandatory priority levels, except the shares of the exempt one."""
     spec, name = obj["spec"], name_of(obj)
     wanted = mandatory_spec(behaviour, "PriorityLevelConfiguration", name)
@@ -321,7 +319,7 @@ def _differs_from_name(obj: Object) -> bool:
     return bool((name_of(obj) == "exempt") != (at(obj, "spec", "type") == "Exempt"))
 
 
-def _validate_queuing(behaviour: ServedBehaviour, path: str, queuing: Object) -> Iterator[FieldError]:
+def _validate_queuing(behaviour: ServedBehaviour, path: str, queuing: Object) -> Errors:
     queues, hand = queuing["queues"], queuing["handSize"]
     if hand <= 0:
         yield invalid_value(f"{path}.handSize", hand, "must be positive")

@@ -6,7 +6,7 @@ Follows ``pkg/registry/apiserverinternal/storageversion/strategy.go`` and
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from simkit.kinds.parts.cells import UNSET, columns, few
@@ -15,7 +15,7 @@ from simkit.kinds.parts.go_printing.structures import texts
 from simkit.kinds.strategy import MetadataChecks, Strategy, Subresource
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.errors import TOLD
-from simkit.meta.fielderror import FieldError, duplicate, invalid_value, required
+from simkit.meta.fielderror import Errors, FieldError, duplicate, invalid_value, required
 from simkit.meta.name_validation import dns1035_label, dns_subdomain, qualified_name
 from simkit.meta.objects import Object, at
 from simkit.meta.wording import Worded, told
@@ -54,7 +54,7 @@ def _validate_status(behaviour: ServedBehaviour, obj: Object, old: Object | None
     return errors
 
 
-def _validate_server(path: str, server: Object, room: int) -> Iterator[FieldError]:
+def _validate_server(path: str, server: Object, room: int) -> Errors:
     """The errors of a server; once those of a list are longer than ``room`` together, they are counted and not told."""
     identity, encoding = (server.get(name) or "" for name in ("apiServerID", "encodingVersion"))
     versions: Sequence[str] = server.get("decodableVersions") or ()
@@ -75,7 +75,7 @@ def _validate_server(path: str, server: Object, room: int) -> Iterator[FieldErro
             yield invalid_value(f"{path}.servedVersions[{index}]", version, text)
 
 
-def _validate_version(path: str, version: str) -> Iterator[FieldError]:
+def _validate_version(path: str, version: str) -> Errors:
     wrong = _version_texts(version)
     if wrong:
         yield invalid_value(path, version, ",".join(wrong))
@@ -92,7 +92,7 @@ def _version_texts(api_version: str) -> Sequence[str]:
     return found + [f"version part: {text}" for text in (dns1035_label(version) if version else [_EMPTY])]
 
 
-def _validate_common_version(servers: Sequence[Object], told: str | None) -> Iterator[FieldError]:
+def _validate_common_version(servers: Sequence[Object], told: str | None) -> Errors:
     path, versions = "status.commonEncodingVersion", {server.get("encodingVersion") or "" for server in servers}
     if len(versions) != 1:
         if told is not None:
@@ -106,7 +106,7 @@ def _validate_common_version(servers: Sequence[Object], told: str | None) -> Ite
         yield invalid_value(path, told, f"the actual common encoding version is {common}")
 
 
-def _validate_conditions(conditions: Sequence[Object]) -> Iterator[FieldError]:
+def _validate_conditions(conditions: Sequence[Object]) -> Errors:
     """Errors of conditions, whose places lack the name of the list."""
     seen: dict[str, int] = {}
     for index, condition in enumerate(conditions):

@@ -53,7 +53,7 @@ from simkit.kinds.rules import (
 from simkit.kinds.strategy import CHANGES, WHOLE, MetadataChecks, Strategy, Subresource, checked_twice, spec_differs
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import label
-from simkit.meta.fielderror import FieldError, Shown, invalid_value, required, unsupported
+from simkit.meta.fielderror import Errors, FieldError, Shown, invalid_value, required, unsupported
 from simkit.meta.name_validation import dns1035_label, dns_label, dns_subdomain, path_segment, port_name
 from simkit.meta.objects import Draft, Object, annotations_of, at, name_of
 
@@ -71,7 +71,7 @@ def _default_ingress(behaviour: ServedBehaviour, draft: Draft) -> None:
         without_empty(own_copy(draft, "spec"), ("rules",))
 
 
-def _validate_ingress(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
+def _validate_ingress(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Errors:
     spec = obj["spec"]
     rules = spec.get("rules") or ()
     if not rules and "defaultBackend" not in spec:
@@ -93,7 +93,7 @@ def _validate_ingress(behaviour: ServedBehaviour, obj: Object, old: Object | Non
         yield from _validate_annotation(behaviour, obj)
 
 
-def _validate_annotation(behaviour: ServedBehaviour, obj: Object) -> Iterator[FieldError]:
+def _validate_annotation(behaviour: ServedBehaviour, obj: Object) -> Errors:
     """The error of a class in the old annotation that differs from the field."""
     given, chosen = annotations_of(obj).get(_CLASS), obj["spec"].get("ingressClassName")
     if given is None or chosen is None:
@@ -104,11 +104,11 @@ def _validate_annotation(behaviour: ServedBehaviour, obj: Object) -> Iterator[Fi
         yield invalid_value(f"annotations.{_CLASS}", given, "must match `ingressClassName` when both are specified")
 
 
-def _validate_host(host: str, path: str) -> Iterator[FieldError]:
+def _validate_host(host: str, path: str) -> Errors:
     yield from validate_text(path, host, wildcard_subdomain if "*" in host else dns_subdomain)
 
 
-def _validate_rule(behaviour: ServedBehaviour, rule: Object, path: str) -> Iterator[FieldError]:
+def _validate_rule(behaviour: ServedBehaviour, rule: Object, path: str) -> Errors:
     host = rule.get("host") or ""
     if host:
         if address(host) is not None:
@@ -123,7 +123,7 @@ def _validate_rule(behaviour: ServedBehaviour, rule: Object, path: str) -> Itera
         yield from _validate_path(behaviour, one, f"{path}.http.paths[{index}]")
 
 
-def _validate_path(behaviour: ServedBehaviour, one: Object, path: str) -> Iterator[FieldError]:
+def _validate_path(behaviour: ServedBehaviour, one: Object, path: str) -> Errors:
     kind, text = one.get("pathType"), one.get("path") or ""
     if kind is None:
         yield required(f"{path}.pathType", "pathType must be specified")
@@ -142,7 +142,7 @@ def _validate_path(behaviour: ServedBehaviour, one: Object, path: str) -> Iterat
     yield from _validate_backend(behaviour, one.get("backend") or {}, f"{path}.backend")
 
 
-def _validate_backend(behaviour: ServedBehaviour, backend: Object, path: str) -> Iterator[FieldError]:
+def _validate_backend(behaviour: ServedBehaviour, backend: Object, path: str) -> Errors:
     service, resource = backend.get("service"), backend.get("resource")
     if service is not None and resource is not None:
         yield invalid_value(path, "", "cannot set both resource and service backends")
@@ -154,7 +154,7 @@ def _validate_backend(behaviour: ServedBehaviour, backend: Object, path: str) ->
         yield invalid_value(path, "", "resource or service backend is required")
 
 
-def _validate_service(behaviour: ServedBehaviour, service: Object, path: str) -> Iterator[FieldError]:
+def _validate_service(behaviour: ServedBehaviour, service: Object, path: str) -> Errors:
     name = service.get("name") or ""
     if not name:
         yield required(f"{path}.service.name")
@@ -172,7 +172,7 @@ def _validate_service(behaviour: ServedBehaviour, service: Object, path: str) ->
         yield required(path, "port name or number is required")
 
 
-def _validate_status(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
+def _validate_status(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Errors:
     return validate_load_balancer_status(behaviour, "status.loadBalancer", obj.get("status") or {}, modes=False)
 
 
@@ -258,7 +258,7 @@ def _default_network_policy(behaviour: ServedBehaviour, draft: Draft) -> None:
         spec["policyTypes"] = ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
 
 
-def _validate_end(behaviour: ServedBehaviour, path: str, port: Object) -> Iterator[FieldError]:
+def _validate_end(behaviour: ServedBehaviour, path: str, port: Object) -> Errors:
     """The errors of a port or range of ports; kube-apiserver shows the first number where the last is less."""
     first, last = port.get("port"), port.get("endPort")
     if isinstance(first, str):
@@ -275,7 +275,7 @@ def _validate_end(behaviour: ServedBehaviour, path: str, port: Object) -> Iterat
         yield invalid_value(f"{path}.endPort", last, "may not be specified when `port` is not specified")
 
 
-def _validate_block(behaviour: ServedBehaviour, path: str, block: Object) -> Iterator[FieldError]:
+def _validate_block(behaviour: ServedBehaviour, path: str, block: Object) -> Errors:
     text = block.get("cidr") or ""
     if not text:
         yield required(f"{path}.cidr")
@@ -376,7 +376,7 @@ def _validate_service_cidr(behaviour: ServedBehaviour, obj: Object, old: Object 
     return list(_validate_change(behaviour, ranges, at(old, "spec", "cidrs") or []))
 
 
-def _validate_ranges(ranges: Sequence[str]) -> Iterator[FieldError]:
+def _validate_ranges(ranges: Sequence[str]) -> Errors:
     if not ranges:
         yield required(_RANGES, "at least one CIDR required")
         return
@@ -391,9 +391,7 @@ def _validate_ranges(ranges: Sequence[str]) -> Iterator[FieldError]:
         yield invalid_value(_RANGES, texts(ranges), _ONE_EACH)
 
 
-def _validate_change(
-    behaviour: ServedBehaviour, given: Sequence[str] | None, before: Sequence[str]
-) -> Iterator[FieldError]:
+def _validate_change(behaviour: ServedBehaviour, given: Sequence[str] | None, before: Sequence[str]) -> Errors:
     """The errors of a change: one range may get a second of the other family."""
     now = given or []
     if not behaviour.applies("service-ranges-grow"):

@@ -5,7 +5,7 @@ Follows ``pkg/registry/node/runtimeclass/strategy.go``, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from simkit.kinds.parts.cells import columns
@@ -17,14 +17,14 @@ from simkit.kinds.parts.validation.object_meta import deprecation, validate_labe
 from simkit.kinds.rules import REQUIRED, by, fixed, items, last, must, placed, row, validation
 from simkit.kinds.strategy import CHANGES, WHOLE, MetadataChecks, Strategy
 from simkit.meta.behaviour import ServedBehaviour
-from simkit.meta.fielderror import FieldError, duplicate
+from simkit.meta.fielderror import Errors, duplicate
 from simkit.meta.name_validation import dns_label
 from simkit.meta.objects import Object, at
 
 _EACH: Final = items(TOLERATION)
 
 
-def _validate_tolerations(behaviour: ServedBehaviour, path: str, tolerations: Sequence[Object]) -> Iterator[FieldError]:
+def _validate_tolerations(behaviour: ServedBehaviour, path: str, tolerations: Sequence[Object]) -> Errors:
     once = behaviour.applies("tolerations-of-runtime-classes-named-once")
     yield from placed(path if once else f"{path}.tolerations", _EACH(behaviour, tolerations))
     fields = ("key", "operator", "value", "effect")

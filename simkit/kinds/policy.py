@@ -6,7 +6,7 @@ Follows ``pkg/registry/policy`` and ``pkg/apis/policy/validation/validation.go``
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -25,7 +25,16 @@ from simkit.kinds.rules import Row, by, distinct, fields, first, must, placed, r
 from simkit.kinds.strategy import MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import label
-from simkit.meta.fielderror import FieldError, Shown, forbidden_field, invalid_value, quoted, required, unsupported
+from simkit.meta.fielderror import (
+    Errors,
+    FieldError,
+    Shown,
+    forbidden_field,
+    invalid_value,
+    quoted,
+    required,
+    unsupported,
+)
 from simkit.meta.name_validation import dns_subdomain, path_segment
 from simkit.meta.objects import Draft, Object, annotations_of, name_of
 from simkit.meta.wording import Text
@@ -127,7 +136,7 @@ def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Se
     ]
 
 
-def _validate_annotations(behaviour: ServedBehaviour, obj: Object) -> Iterator[FieldError]:
+def _validate_annotations(behaviour: ServedBehaviour, obj: Object) -> Errors:
     notes = annotations_of(obj)
     for key, several in ((_APP_ARMOR_DEFAULT, False), (_APP_ARMOR_ALLOWED, True)):
         value = notes.get(key)
@@ -190,14 +199,14 @@ _IDENTIFIERS: Final = table(
 )
 
 
-def _validate_volumes(spec: Object, *, with_ephemeral: bool) -> Iterator[FieldError]:
+def _validate_volumes(spec: Object, *, with_ephemeral: bool) -> Errors:
     choices = sorted([_ALL, *(each for each in VOLUME_TYPES if with_ephemeral or each != _EPHEMERAL)])
     for each in spec.get("volumes") or ():
         if each not in choices:
             yield unsupported("spec.volumes", each, choices)
 
 
-def _validate_capabilities(spec: Object) -> Iterator[FieldError]:
+def _validate_capabilities(spec: Object) -> Errors:
     drops, allowed = spec.get("requiredDropCapabilities") or (), spec.get("allowedCapabilities") or ()
     if drops and _ALL in allowed:
         text = "must be empty when all capabilities are allowed by a wildcard"
@@ -221,7 +230,7 @@ _FLAGS: Final = table(
 )
 
 
-def _validate_sources(behaviour: ServedBehaviour, spec: Object) -> Iterator[FieldError]:
+def _validate_sources(behaviour: ServedBehaviour, spec: Object) -> Errors:
     for index, each in enumerate(spec.get("allowedHostPaths") or ()):
         prefix = each.get("pathPrefix") or ""
         if not prefix:
@@ -239,7 +248,7 @@ def _validate_sources(behaviour: ServedBehaviour, spec: Object) -> Iterator[Fiel
         )
 
 
-def _validate_sysctls(spec: Object) -> Iterator[FieldError]:
+def _validate_sysctls(spec: Object) -> Errors:
     for name in ("allowedUnsafeSysctls", "forbiddenSysctls"):
         yield from _validate_patterns(f"spec.{name}", spec.get(name) or ())
     for index, allowed in enumerate(spec.get("allowedUnsafeSysctls") or ()):
@@ -256,7 +265,7 @@ def _covers(pattern: str, other: str) -> bool:
     return other.removesuffix(_ALL).startswith(pattern[:-1]) if pattern.endswith(_ALL) else pattern == other
 
 
-def _validate_patterns(path: str, patterns: Sequence[str]) -> Iterator[FieldError]:
+def _validate_patterns(path: str, patterns: Sequence[str]) -> Errors:
     covers_all = False
     for index, each in enumerate(patterns):
         if not each:
@@ -274,7 +283,7 @@ def _class_texts(name: str) -> Sequence[Text]:
     return () if name == _ALL else dns_subdomain(name)
 
 
-def _validate_default(behaviour: ServedBehaviour, path: str, strategy: Object) -> Iterator[FieldError]:
+def _validate_default(behaviour: ServedBehaviour, path: str, strategy: Object) -> Errors:
     default, names = strategy.get("defaultRuntimeClassName"), strategy.get("allowedRuntimeClassNames") or ()
     if default is not None and default not in names and _ALL not in names:
         yield required(f"{path}.allowedRuntimeClassNames", f"default {quoted(default)} must be allowed")

@@ -5,7 +5,7 @@ Follows ``pkg/registry/rbac`` and ``pkg/apis/rbac/validation/validation.go``, re
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
@@ -18,7 +18,7 @@ from simkit.kinds.rules import REQUIRED, Row, by, fields, fixed, last, must, row
 from simkit.kinds.strategy import CHANGES, WHOLE, MetadataCheck, MetadataChecks, Strategy, again
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import RBAC_GROUP
-from simkit.meta.fielderror import FieldError, invalid_value
+from simkit.meta.fielderror import Errors, invalid_value
 from simkit.meta.name_validation import dns_subdomain, path_segment, whole_path_segment
 from simkit.meta.objects import Draft, Object, name_of
 
@@ -139,7 +139,7 @@ def rules_of_role(*, namespaced: bool) -> Row:
     )
 
 
-def _validate_parsed(behaviour: ServedBehaviour, path: str, selector: Object) -> Iterator[FieldError]:
+def _validate_parsed(behaviour: ServedBehaviour, path: str, selector: Object) -> Errors:
     if selector_of(selector) is None:
         yield invalid_value(path, None, "invalid label selector.")
 

@@ -6,7 +6,7 @@ of ``k8s.io/api/scheduling/v1alpha2/types.go``, release 1.36.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -32,7 +32,7 @@ from simkit.kinds.rules import (
 from simkit.kinds.strategy import CHANGES, DeleteStrategy, MetadataChecks, Strategy, Subresource
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import api_group
-from simkit.meta.fielderror import FieldError, Shown, duplicate, forbidden_field, invalid_value, required
+from simkit.meta.fielderror import Errors, FieldError, Shown, duplicate, forbidden_field, invalid_value, required
 from simkit.meta.name_validation import dns_label, dns_subdomain, path_segment
 from simkit.meta.objects import Object, at, name_of
 
@@ -43,7 +43,7 @@ def exactly_one(*names: str) -> Check:
     """The check of a value that must have one of some fields."""
     listed = ", ".join(f"`{name}`" for name in names)
 
-    def check(behaviour: ServedBehaviour, path: str, value: Object) -> Iterator[FieldError]:
+    def check(behaviour: ServedBehaviour, path: str, value: Object) -> Errors:
         given = [name for name in names if value.get(name) is not None]
         if not given:
             yield invalid_value(path, "", f"must specify one of: {listed}")
@@ -79,7 +79,7 @@ _NEVER_CHANGED: Final = (
 )
 
 
-def _validate_status(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
+def _validate_status(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Errors:
     status = obj.get("status") or {}
     yield from validate_conditions(behaviour, "status.conditions", status.get("conditions") or ())
     named = {claim.get("name") for claim in at(obj, "spec", "resourceClaims") or ()}
@@ -112,7 +112,7 @@ _STAYS: Final = "this is a system priority class and cannot be deleted"
 HIGHEST: Final = 1000000000
 
 
-def _validate_reserved(behaviour: ServedBehaviour, path: str, obj: Object) -> Iterator[FieldError]:
+def _validate_reserved(behaviour: ServedBehaviour, path: str, obj: Object) -> Errors:
     if not name_of(obj).startswith("system-"):
         if obj["value"] > HIGHEST:
             yield forbidden_field(".value", f"maximum allowed value of a user defined priority is {HIGHEST}")
@@ -144,7 +144,7 @@ _CONTROLLER: Final = row(
 )
 
 
-def _unique_names(behaviour: ServedBehaviour, path: str, groups: Sequence[Object]) -> Iterator[FieldError]:
+def _unique_names(behaviour: ServedBehaviour, path: str, groups: Sequence[Object]) -> Errors:
     again = repeats(group.get("name") or "" for group in groups)
     return (duplicate(f"{path}[{index}]", _shown(groups[index])) for index in sorted(again))
 
@@ -181,7 +181,7 @@ _STABLE: Final = Strategy(
 # The first version, of 1.35
 
 
-def _validate_first_policy(behaviour: ServedBehaviour, path: str, policy: Object) -> Iterator[FieldError]:
+def _validate_first_policy(behaviour: ServedBehaviour, path: str, policy: Object) -> Errors:
     given = [name for name in POLICIES if policy.get(name) is not None]
     one = f"exactly one of {', '.join(f'`{name}`' for name in POLICIES)} is required"
     if not given:
@@ -191,7 +191,7 @@ def _validate_first_policy(behaviour: ServedBehaviour, path: str, policy: Object
         yield invalid_value(path, f"{{{listed}}}", f"{one}, but multiple fields are set")
 
 
-def _validate_first_fixed(behaviour: ServedBehaviour, obj: Object, old: Object) -> Iterator[FieldError]:
+def _validate_first_fixed(behaviour: ServedBehaviour, obj: Object, old: Object) -> Errors:
     spec, before = obj["spec"], old.get("spec") or {}
     if before.get("controllerRef") and spec.get("controllerRef") != before["controllerRef"]:
         shown = internal_json(behaviour.minor, "*scheduling.TypedLocalObjectReference", spec.get("controllerRef"))

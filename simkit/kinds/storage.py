@@ -5,7 +5,7 @@ Follows ``pkg/registry/storage`` and ``pkg/apis/storage/validation/validation.go
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -59,7 +59,7 @@ from simkit.kinds.strategy import (
 )
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import label
-from simkit.meta.fielderror import FieldError, Shown, duplicate, invalid_value, required, too_long, unsupported
+from simkit.meta.fielderror import Errors, FieldError, Shown, duplicate, invalid_value, required, too_long, unsupported
 from simkit.meta.name_validation import dns_subdomain, qualified_name
 from simkit.meta.objects import Draft, Object, annotations_of, at, metadata, name_of
 from simkit.meta.wording import Written
@@ -93,7 +93,7 @@ def _prepare_csi_driver(behaviour: ServedBehaviour, draft: Draft, old: Object | 
         draft["metadata"]["generation"] = (old["metadata"].get("generation") or 0) + 1
 
 
-def _validate_tokens(behaviour: ServedBehaviour, path: str, requests: Sequence[Object]) -> Iterator[FieldError]:
+def _validate_tokens(behaviour: ServedBehaviour, path: str, requests: Sequence[Object]) -> Errors:
     again = repeats(request["audience"] for request in requests)
     for index, request in enumerate(requests):
         if index in again:
@@ -104,7 +104,7 @@ def _validate_tokens(behaviour: ServedBehaviour, path: str, requests: Sequence[O
             )
 
 
-def _validate_modes(behaviour: ServedBehaviour, path: str, modes: Sequence[str]) -> Iterator[FieldError]:
+def _validate_modes(behaviour: ServedBehaviour, path: str, modes: Sequence[str]) -> Errors:
     known = ("Persistent", "Ephemeral")
     return (unsupported(path, mode, known) for mode in modes if mode not in known)
 
@@ -167,7 +167,7 @@ def _fixed(behaviour: ServedBehaviour, driver: Object) -> Object:
     return {name: value for name, value in driver.items() if name != "allocatable"}
 
 
-def _validate_keys(behaviour: ServedBehaviour, path: str, driver: Object) -> Iterator[FieldError]:
+def _validate_keys(behaviour: ServedBehaviour, path: str, driver: Object) -> Errors:
     """The errors of the topology keys of a driver; kube-apiserver names the driver, not the keys."""
     keys = driver.get("topologyKeys") or ()
     again = repeats(keys)
@@ -243,12 +243,12 @@ _BOTH: Final = fields.present("persistentVolumeName", "inlineVolumeSpec")
 _NAME: Final = must.be_given("must specify non empty persistentVolumeName")
 
 
-def _validate_reported(behaviour: ServedBehaviour, path: str, metadata: Mapping[str, str]) -> Iterator[FieldError]:
+def _validate_reported(behaviour: ServedBehaviour, path: str, metadata: Mapping[str, str]) -> Errors:
     if sum(len(key.encode()) + len(value.encode()) for key, value in metadata.items()) > _LARGEST:
         yield too_long(path, _LARGEST)
 
 
-def _validate_message(behaviour: ServedBehaviour, path: str, message: str) -> Iterator[FieldError]:
+def _validate_message(behaviour: ServedBehaviour, path: str, message: str) -> Errors:
     """The error of a long message: its limit is named as the metadata's, as in kube-apiserver."""
     if len(message.encode()) > 1024:
         yield too_long(path, _LARGEST)

@@ -5,7 +5,7 @@ Follows ``pkg/apis/storagemigration/validation/validation.go``, releases 1.30 (v
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -16,7 +16,7 @@ from simkit.kinds.rules import FIXED
 from simkit.kinds.strategy import CHANGES, WHOLE, MetadataChecks, Strategy, Subresource
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import api_group
-from simkit.meta.fielderror import FieldError, Shown, invalid_value, quoted, required
+from simkit.meta.fielderror import Errors, FieldError, Shown, invalid_value, quoted, required
 from simkit.meta.integers import parse_int
 from simkit.meta.name_validation import dns1035_label, dns_subdomain
 from simkit.meta.objects import Object, at, name_of
@@ -28,7 +28,7 @@ _CONDITIONS: Final = "status.conditions"
 _ENDS: Final = ("Running", "Failed", "Succeeded")
 
 
-def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Errors:
     resource = at(obj, "spec", "resource") or {}
     name, group = resource.get("resource") or "", resource.get("group") or ""
     wrong = dns1035_label(name)
@@ -59,18 +59,18 @@ def _validate_status(behaviour: ServedBehaviour, obj: Object, old: Object | None
     return errors + list(_validate_end(behaviour, obj, old or {}, shown))
 
 
-def _validate_version(behaviour: ServedBehaviour, version: str) -> Iterator[FieldError]:
+def _validate_version(behaviour: ServedBehaviour, version: str) -> Errors:
     well_formed = version.isascii() and version.isdigit() and version[0] != "0"
     if not well_formed and (version or not behaviour.applies("migrations-without-a-version")):
         yield invalid_value(_VERSION, version, f"resource version is not well formed: {version}")
 
 
-def _validate_fixed_version(version: str, before: str, text: Text) -> Iterator[FieldError]:
+def _validate_fixed_version(version: str, before: str, text: Text) -> Errors:
     if before and version != before:
         yield invalid_value(_VERSION, version, text)
 
 
-def _validate_end(behaviour: ServedBehaviour, obj: Object, old: Object, shown: Shown | Written) -> Iterator[FieldError]:
+def _validate_end(behaviour: ServedBehaviour, obj: Object, old: Object, shown: Shown | Written) -> Errors:
     """Errors of a migration that has ended in two ways, runs on after its end, or begins anew."""
     running, failed, succeeded = (_is(obj, kind) for kind in _ENDS)
     if succeeded and failed:
@@ -124,7 +124,7 @@ def _validate_older_status(behaviour: ServedBehaviour, obj: Object, old: Object 
     return errors + list(_validate_end(behaviour, obj, old or {}, shown))
 
 
-def _validate_older_version(version: str) -> Iterator[FieldError]:
+def _validate_older_version(version: str) -> Errors:
     number = parse_int(version) if version else 0
     if number is None:
         why = f"failed to parse resource version {quoted(version)}: strconv.ParseInt: parsing {quoted(version)}: "

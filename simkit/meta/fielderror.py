@@ -5,7 +5,7 @@ Follows ``k8s.io/apimachinery/pkg/util/validation/field/errors.go``, release 1.3
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -125,6 +125,10 @@ class FieldError:
 
     def __str__(self) -> str:
         raise TypeError(f"the words of an error of {self.field} depend on the release: use told")
+
+
+Errors = Iterator[FieldError]
+"""The errors that a function finds one after the other."""
 
 
 def invalid_value(field: str, value: Any, detail: Text) -> FieldError:

@@ -6,7 +6,7 @@ Follows ``k8s.io/apiextensions-apiserver/pkg/registry/customresource/strategy.go
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from simkit.kinds.apiextensions.definition import CustomVersion
@@ -14,7 +14,7 @@ from simkit.kinds.apiextensions.printer_columns import cell
 from simkit.kinds.apiextensions.validation.defaults import embedded
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, Subresource
 from simkit.meta.behaviour import ServedBehaviour
-from simkit.meta.fielderror import FieldError, invalid_value, quoted
+from simkit.meta.fielderror import Errors, FieldError, invalid_value, quoted
 from simkit.meta.go_fmt import format_value, type_name
 from simkit.meta.name_validation import qualified_name
 from simkit.meta.objects import Draft, Object, at, metadata, name_of
@@ -32,7 +32,7 @@ class _Misplaced(Exception):
     """A value of a wrong type at a path; the message is kube-apiserver's."""
 
 
-def validate_scale(scale: Mapping[str, Any], obj: Object, *, only_status: bool) -> Iterator[FieldError]:
+def validate_scale(scale: Mapping[str, Any], obj: Object, *, only_status: bool) -> Errors:
     """The errors of the desired and actual replicas, and of the selector."""
     if not only_status:
         yield from _validate_replica(obj, scale.get("specReplicasPath") or "")
@@ -45,7 +45,7 @@ def validate_scale(scale: Mapping[str, Any], obj: Object, *, only_status: bool) 
             yield invalid_value(path, "", str(error))
 
 
-def _validate_replica(obj: Object, path: str) -> Iterator[FieldError]:
+def _validate_replica(obj: Object, path: str) -> Errors:
     try:
         replicas = _value(obj, path, int, "int64") or 0
     except _Misplaced as error:

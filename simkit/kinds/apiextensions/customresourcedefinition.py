@@ -18,7 +18,7 @@ from simkit.kinds.rules import row, validation
 from simkit.kinds.strategy import CHANGES, DeleteStrategy, MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import API_DOMAIN, EXTENSIONS_GROUP, LABEL_DOMAIN
-from simkit.meta.fielderror import FieldError, invalid_value, quoted, required
+from simkit.meta.fielderror import Errors, FieldError, invalid_value, quoted, required
 from simkit.meta.objects import Draft, Object, at, metadata
 from simkit.schema.custom.formats import checked_format
 
@@ -129,7 +129,7 @@ def _validate_older(behaviour: ServedBehaviour, obj: Object, old: Object | None)
     return [*around, *errors, *_validate_status(behaviour, obj)]
 
 
-def _own_name(obj: Object) -> Iterator[FieldError]:
+def _own_name(obj: Object) -> Errors:
     spec, head = obj["spec"], metadata(obj)
     wanted = f"{at(spec, 'names', 'plural') or ''}.{spec.get('group') or ''}"
     for field in ("generateName", "name"):
@@ -138,7 +138,7 @@ def _own_name(obj: Object) -> Iterator[FieldError]:
             yield invalid_value(f"metadata.{field}", name, 'must be spec.names.plural+"."+spec.group')
 
 
-def _fixed(spec: Object, old: Object) -> Iterator[FieldError]:
+def _fixed(spec: Object, old: Object) -> Errors:
     """The errors of changed immutable fields, some of them only after the names are accepted."""
     before, names, known = old.get("spec") or {}, spec.get("names") or {}, at(old, "spec", "names") or {}
     pairs = [("spec.group", spec.get("group"), before.get("group"))]
@@ -151,7 +151,7 @@ def _fixed(spec: Object, old: Object) -> Iterator[FieldError]:
             yield invalid_value(path, value, "field is immutable")
 
 
-def _validate_status(behaviour: ServedBehaviour, obj: Object) -> Iterator[FieldError]:
+def _validate_status(behaviour: ServedBehaviour, obj: Object) -> Errors:
     from simkit.kinds.parts.go_printing.structures import texts
 
     yield from _ACCEPTED(behaviour, obj, None)
@@ -207,7 +207,7 @@ def approval(obj: Object) -> tuple[str, str]:
     return "Invalid", f'protected groups must have approval annotation "{APPROVAL}" {detail}'
 
 
-def _validate_approval(obj: Object, old: Object | None) -> Iterator[FieldError]:
+def _validate_approval(obj: Object, old: Object | None) -> Errors:
     if not is_protected(obj["spec"].get("group") or ""):
         return
     state, reason = approval(obj)

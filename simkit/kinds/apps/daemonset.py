@@ -5,7 +5,7 @@ Follows ``pkg/registry/apps/daemonset/strategy.go`` and ``pkg/apis/apps/validati
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -36,7 +36,7 @@ from simkit.kinds.parts.validation.fields import (
 from simkit.kinds.parts.validation.object_meta import validate_label_selector
 from simkit.kinds.strategy import Strategy, Subresource, checked_twice, spec_differs
 from simkit.meta.behaviour import ServedBehaviour
-from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
+from simkit.meta.fielderror import Errors, FieldError, invalid_value, required, unsupported
 from simkit.meta.integers import parse_int
 from simkit.meta.objects import Draft, Object, annotations_of, at, labels_of, name_of
 
@@ -102,7 +102,7 @@ def _validate_last(behaviour: ServedBehaviour, obj: Object, old: Object) -> Sequ
     return () if behaviour.applies(_ONCE) else list(validate_immutable_selector(obj, old))
 
 
-def _validate_strategy(behaviour: ServedBehaviour, path: str, strategy: Object) -> Iterator[FieldError]:
+def _validate_strategy(behaviour: ServedBehaviour, path: str, strategy: Object) -> Errors:
     kind, rolling = strategy.get("type") or "", strategy.get("rollingUpdate")
     if kind == "RollingUpdate":
         if rolling is None:
@@ -114,7 +114,7 @@ def _validate_strategy(behaviour: ServedBehaviour, path: str, strategy: Object) 
         yield unsupported(path, shown, ("RollingUpdate", "OnDelete"))
 
 
-def _validate_rolling(behaviour: ServedBehaviour, path: str, rolling: Object) -> Iterator[FieldError]:
+def _validate_rolling(behaviour: ServedBehaviour, path: str, rolling: Object) -> Errors:
     unavailable, surge = rolling.get("maxUnavailable", 0), rolling.get("maxSurge", 0)
     both: Sequence[tuple[str, Any]] = ((f"{path}.maxUnavailable", unavailable), (f"{path}.maxSurge", surge))
     surges = behaviour.applies("daemon-sets-surge")

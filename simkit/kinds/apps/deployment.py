@@ -5,7 +5,7 @@ Follows ``pkg/registry/apps/deployment/strategy.go`` and ``pkg/apis/apps/validat
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -34,7 +34,7 @@ from simkit.kinds.parts.validation.fields import (
 )
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta.behaviour import ServedBehaviour
-from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
+from simkit.meta.fielderror import Errors, forbidden_field, invalid_value, required, unsupported
 from simkit.meta.objects import Draft, Object, annotations_of, name_of
 
 _COUNTS: Final = (
@@ -62,7 +62,7 @@ def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
     default_template(behaviour, spec)
 
 
-def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Errors:
     spec = obj["spec"]
     yield from validate_nonnegative_fields("spec", spec, ("replicas",))
     yield from validate_selecting(behaviour, spec)
@@ -76,7 +76,7 @@ def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> It
     yield from validate_immutable_selector(obj, old) if old is not None else ()
 
 
-def _validate_strategy(behaviour: ServedBehaviour, path: str, strategy: Object) -> Iterator[FieldError]:
+def _validate_strategy(behaviour: ServedBehaviour, path: str, strategy: Object) -> Errors:
     kind, rolling = strategy.get("type") or "", strategy.get("rollingUpdate")
     if kind == "Recreate":
         if rolling is not None:
@@ -92,7 +92,7 @@ def _validate_strategy(behaviour: ServedBehaviour, path: str, strategy: Object) 
         yield unsupported(path, shown, _STRATEGIES)
 
 
-def _validate_rolling(behaviour: ServedBehaviour, path: str, rolling: Object) -> Iterator[FieldError]:
+def _validate_rolling(behaviour: ServedBehaviour, path: str, rolling: Object) -> Errors:
     unavailable, surge = rolling.get("maxUnavailable", 0), rolling.get("maxSurge", 0)
     yield from validate_int_or_percent(behaviour, f"{path}.maxUnavailable", unavailable)
     yield from validate_int_or_percent(behaviour, f"{path}.maxSurge", surge)

@@ -5,7 +5,7 @@ Follows ``pkg/registry/apps`` and ``pkg/apis/apps/validation/validation.go``, re
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -30,12 +30,12 @@ from simkit.kinds.parts.template_owner import (
 from simkit.kinds.parts.validation.fields import validate_nonnegative
 from simkit.kinds.strategy import Strategy, Subresource, checked_twice, spec_differs
 from simkit.meta.behaviour import ServedBehaviour
-from simkit.meta.fielderror import FieldError, Shown, invalid_value, required
+from simkit.meta.fielderror import Errors, Shown, invalid_value, required
 from simkit.meta.names import GroupVersion
 from simkit.meta.objects import Draft, Object, at, controller_of, name_of
 
 
-def _validate_controller_revision(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
+def _validate_controller_revision(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Errors:
     data, objects_only = obj.get("data"), behaviour.applies("revision-data-is-an-object")
     if data is None and not objects_only:
         yield required("data", "data is mandatory")
@@ -79,7 +79,7 @@ def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
     default_template(behaviour, spec)
 
 
-def _validate_replica_set(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
+def _validate_replica_set(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Errors:
     spec = obj["spec"]
     yield from validate_nonnegative_fields("spec", spec, ("replicas", "minReadySeconds"))
     yield from validate_selecting(behaviour, spec)

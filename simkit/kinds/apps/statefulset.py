@@ -34,7 +34,7 @@ from simkit.kinds.parts.template_owner import (
 from simkit.kinds.parts.volume.claim_spec import fraction_warnings, validate_persistent_volume_claim_spec
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta.behaviour import ServedBehaviour
-from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
+from simkit.meta.fielderror import Errors, forbidden_field, invalid_value, required, unsupported
 from simkit.meta.name_validation import dns_label
 from simkit.meta.objects import Draft, Object, at, name_of
 
@@ -127,7 +127,7 @@ def _prepare(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> No
         draft["status"] = {"replicas": 0, "availableReplicas": 0}
 
 
-def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Errors:
     spec = obj["spec"]
     yield from _validate_policy(spec)
     yield from _validate_strategy("spec.updateStrategy", spec.get("updateStrategy") or {})
@@ -149,7 +149,7 @@ def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> It
         yield forbidden_field("spec", _FIXED_WITH_LIMIT if more else _told(behaviour))
 
 
-def _validate_service_name(behaviour: ServedBehaviour, spec: Object, old: Object | None) -> Iterator[FieldError]:
+def _validate_service_name(behaviour: ServedBehaviour, spec: Object, old: Object | None) -> Errors:
     name = spec.get("serviceName") or ""
     if old is None and name and behaviour.applies("service-names-of-statefulsets-checked"):
         yield from (invalid_value("spec.serviceName", name, text) for text in dns_label(name))
@@ -177,13 +177,13 @@ def _with_claims(spec: Object) -> Object:
     return {**template, "spec": {**pod, "volumes": volumes} if volumes else pod}
 
 
-def _validate_policy(spec: Object) -> Iterator[FieldError]:
+def _validate_policy(spec: Object) -> Errors:
     policy = spec.get("podManagementPolicy") or ""
     if policy not in ("OrderedReady", "Parallel"):
         yield invalid_value("spec.podManagementPolicy", policy, "must be 'OrderedReady' or 'Parallel'")
 
 
-def _validate_strategy(path: str, strategy: Object) -> Iterator[FieldError]:
+def _validate_strategy(path: str, strategy: Object) -> Errors:
     kind, rolling = strategy.get("type") or "", strategy.get("rollingUpdate")
     if not kind:
         yield required(path)
@@ -198,7 +198,7 @@ def _validate_strategy(path: str, strategy: Object) -> Iterator[FieldError]:
         yield invalid_value(path, shown, "must be 'RollingUpdate' or 'OnDelete'")
 
 
-def _validate_template(behaviour: ServedBehaviour, spec: Object, *, whole: bool) -> Iterator[FieldError]:
+def _validate_template(behaviour: ServedBehaviour, spec: Object, *, whole: bool) -> Errors:
     """The errors of the template: of its labels and annotations alone where pods are checked when they are made."""
     selector, template = spec.get("selector"), spec.get("template") or {}
     yield from validate_selector(behaviour, "spec.selector", selector, "statefulset")

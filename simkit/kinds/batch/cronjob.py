@@ -31,7 +31,7 @@ from simkit.kinds.rules import placed
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import LABEL_DOMAIN
-from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
+from simkit.meta.fielderror import Errors, invalid_value, required, unsupported
 from simkit.meta.objects import Draft, Object, at, name_of, null_creation
 
 _LONGEST_NAME: Final = 52
@@ -68,7 +68,7 @@ def _prepare(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> No
         draft["status"] = {}
 
 
-def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Errors:
     spec, before = obj["spec"], (old or {}).get("spec") or {}
     yield from _validate_schedule(behaviour, "spec.schedule", spec, before)
     yield from validate_nonnegative_fields("spec", spec, ("startingDeadlineSeconds",))
@@ -84,7 +84,7 @@ def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> It
         yield invalid_value("metadata.name", name_of(obj), text)
 
 
-def _validate_schedule(behaviour: ServedBehaviour, path: str, spec: Object, old: Object) -> Iterator[FieldError]:
+def _validate_schedule(behaviour: ServedBehaviour, path: str, spec: Object, old: Object) -> Errors:
     schedule = spec.get("schedule") or ""
     if not schedule:
         yield required(path)
@@ -110,7 +110,7 @@ def _zones() -> frozenset[str]:
     return frozenset(available_timezones() | {"UTC"})
 
 
-def _validate_zone(behaviour: ServedBehaviour, path: str, zone: str | None) -> Iterator[FieldError]:
+def _validate_zone(behaviour: ServedBehaviour, path: str, zone: str | None) -> Errors:
     if zone is None:
         return
     if not zone:
@@ -128,7 +128,7 @@ def _validate_zone(behaviour: ServedBehaviour, path: str, zone: str | None) -> I
         yield invalid_value(path, zone, f"unknown time zone {zone}")
 
 
-def _validate_job(behaviour: ServedBehaviour, job: Object) -> Iterator[FieldError]:
+def _validate_job(behaviour: ServedBehaviour, job: Object) -> Errors:
     yield from placed(_IN_JOB, JOB_SPEC(behaviour, job))
     if job.get("selector") is not None:
         shown = shown_selector(job["selector"])

@@ -31,7 +31,7 @@ from simkit.kinds.strategy import CHANGES, WHOLE, DeleteStrategy, MetadataChecks
 from simkit.meta import labels
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import label
-from simkit.meta.fielderror import FieldError, invalid_value, required
+from simkit.meta.fielderror import Errors, invalid_value, required
 from simkit.meta.name_validation import dns_label
 from simkit.meta.objects import Draft, Object, annotations_of, at, labels_of, metadata, name_of, null_creation
 
@@ -111,19 +111,19 @@ def _select_own(behaviour: ServedBehaviour, draft: Draft, spec: Draft) -> None:
     }
 
 
-def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Errors:
     yield from _validate_own_selector(behaviour, obj, old)
     yield from _validate_whole_spec(behaviour, obj["spec"])
     yield from _validate_hostname(obj)
 
 
-def _validate_last(behaviour: ServedBehaviour, obj: Object, old: Object) -> Iterator[FieldError]:
+def _validate_last(behaviour: ServedBehaviour, obj: Object, old: Object) -> Errors:
     """The errors of a change, which is looked at as a whole once more."""
     yield from _validate_whole_spec(behaviour, obj["spec"])
     yield from _validate_change(behaviour, obj["spec"], old.get("spec") or {}, old)
 
 
-def _validate_own_selector(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
+def _validate_own_selector(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Errors:
     """The errors of a selector that should have been generated, or that does not match the pods.
 
     Jobs of older servers have the labels without a prefix alone.
@@ -145,7 +145,7 @@ def _validate_own_selector(behaviour: ServedBehaviour, obj: Object, old: Object 
         yield invalid_value("spec.selector", shown_selector(spec["selector"]), "`selector` not auto-generated")
 
 
-def _validate_label(path: str, template: Object, key: str, expected: str) -> Iterator[FieldError]:
+def _validate_label(path: str, template: Object, key: str, expected: str) -> Errors:
     present = labels_of(template)
     if key not in present:
         yield required(path, f"must be '{expected}'")
@@ -153,7 +153,7 @@ def _validate_label(path: str, template: Object, key: str, expected: str) -> Ite
         yield invalid_value(path, text_map(present), f"must be '{expected}'")
 
 
-def _validate_whole_spec(behaviour: ServedBehaviour, spec: Object) -> Iterator[FieldError]:
+def _validate_whole_spec(behaviour: ServedBehaviour, spec: Object) -> Errors:
     yield from placed("spec", JOB_SPEC(behaviour, spec))
     selector, template = spec.get("selector"), spec.get("template") or {}
     if selector is None:
@@ -165,7 +165,7 @@ def _validate_whole_spec(behaviour: ServedBehaviour, spec: Object) -> Iterator[F
         yield invalid_value("spec.template.metadata.labels", shown_labels(template), MISMATCH)
 
 
-def _validate_hostname(obj: Object) -> Iterator[FieldError]:
+def _validate_hostname(obj: Object) -> Errors:
     spec = obj["spec"]
     if spec.get("completionMode") == "Indexed" and (spec.get("completions") or 0) > 0:
         host = f"{name_of(obj)}-{spec['completions'] - 1}"
@@ -174,7 +174,7 @@ def _validate_hostname(obj: Object) -> Iterator[FieldError]:
             yield invalid_value("metadata.name", name_of(obj), text)
 
 
-def _validate_change(behaviour: ServedBehaviour, spec: Object, old: Object, live: Object) -> Iterator[FieldError]:
+def _validate_change(behaviour: ServedBehaviour, spec: Object, old: Object, live: Object) -> Errors:
     yield from _validate_completion(behaviour, spec, old)
     if spec.get("selector") != old.get("selector"):
         yield invalid_value("spec.selector", shown_selector(spec.get("selector")), _FIXED)
@@ -199,7 +199,7 @@ def _may_change(live: Object) -> bool:
     return rests and not status.get("active")
 
 
-def _validate_pod(spec: Object, old: Object) -> Iterator[FieldError]:
+def _validate_pod(spec: Object, old: Object) -> Errors:
     """Only the resources of containers may differ."""
     before = dict(old)
     for name in ("containers", "initContainers"):
@@ -219,7 +219,7 @@ def _shown(name: str, value: Any) -> Any:
     return structure(kind, value) if kind is not None and value is not None else value
 
 
-def _validate_completion(behaviour: ServedBehaviour, spec: Object, old: Object) -> Iterator[FieldError]:
+def _validate_completion(behaviour: ServedBehaviour, spec: Object, old: Object) -> Errors:
     completions = spec.get("completions")
     if completions == old.get("completions"):
         return

@@ -6,7 +6,7 @@ release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
@@ -29,7 +29,16 @@ from simkit.kinds.strategy import (
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import CERTIFICATES_GROUP, label
-from simkit.meta.fielderror import FieldError, duplicate, forbidden_field, invalid_value, quoted, required, unsupported
+from simkit.meta.fielderror import (
+    Errors,
+    FieldError,
+    duplicate,
+    forbidden_field,
+    invalid_value,
+    quoted,
+    required,
+    unsupported,
+)
 from simkit.meta.name_validation import any_name
 from simkit.meta.objects import Draft, Object, at, name_of
 from simkit.meta.user_info import user_info
@@ -109,7 +118,7 @@ def _validate_older(behaviour: ServedBehaviour, obj: Object, old: Object | None)
     return [*_validate_request(spec), *signer, *_validate_status_only(obj, old, beta=True)]
 
 
-def _validate_request(spec: Object) -> Iterator[FieldError]:
+def _validate_request(spec: Object) -> Errors:
     why = request_error(spec.get("request"))
     if why:
         yield invalid_value("spec.request", octets(spec.get("request")), why)
@@ -117,7 +126,7 @@ def _validate_request(spec: Object) -> Iterator[FieldError]:
         yield required("spec.usages", Worded("usages-told-as-required", "", "usages must be provided"))
 
 
-def _validate_usage(spec: Object) -> Iterator[FieldError]:
+def _validate_usage(spec: Object) -> Errors:
     usages = spec.get("usages") or ()
     for index, usage in enumerate(usages):
         if usage not in _USAGES:
@@ -125,7 +134,7 @@ def _validate_usage(spec: Object) -> Iterator[FieldError]:
     yield from (duplicate(f"spec.usages[{index}]", usages[index]) for index in sorted(repeats(usages)))
 
 
-def _validate_signer(behaviour: ServedBehaviour, spec: Object) -> Iterator[FieldError]:
+def _validate_signer(behaviour: ServedBehaviour, spec: Object) -> Errors:
     signer = spec.get("signerName") or ""
     if not signer and not behaviour.applies("usages-told-as-required"):
         yield required("spec.signerName", "signerName must be provided")
@@ -140,7 +149,7 @@ def _validate_signer(behaviour: ServedBehaviour, spec: Object) -> Iterator[Field
         yield invalid_value("spec.expirationSeconds", seconds, text)
 
 
-def _validate_status_only(obj: Object, old: Object | None, *, beta: bool = False) -> Iterator[FieldError]:
+def _validate_status_only(obj: Object, old: Object | None, *, beta: bool = False) -> Errors:
     """The errors of the status; v1beta1 allows conditions without a type, repeated ones, and any certificate."""
     conditions: Sequence[Object] = at(obj, "status", "conditions") or ()
     seen: list[str] = []
@@ -195,7 +204,7 @@ def _parts(validate: Validate) -> Mapping[str, Subresource]:
     }
 
 
-def _validate_change(behaviour: ServedBehaviour, obj: Object, old: Object, *, decides: bool) -> Iterator[FieldError]:
+def _validate_change(behaviour: ServedBehaviour, obj: Object, old: Object, *, decides: bool) -> Errors:
     """The errors of removed decisions, decisions outside of approval, and a changed certificate."""
     path = "status.conditions"
     for kind in _FINAL:

@@ -6,7 +6,7 @@ Follows ``pkg/registry/certificates/clustertrustbundle/strategy.go`` and
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from simkit.kinds.parts.cells import NONE
@@ -15,7 +15,7 @@ from simkit.kinds.parts.validation.pem import Entry, entries
 from simkit.kinds.strategy import Strategy, selecting
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.certificate_errors import unreadable
-from simkit.meta.fielderror import FieldError, invalid_value, too_long
+from simkit.meta.fielderror import Errors, invalid_value, too_long
 from simkit.meta.name_validation import any_name, dns_subdomain
 from simkit.meta.objects import Object, at, name_of
 
@@ -24,7 +24,7 @@ _LARGEST: Final = 1024 * 1024
 """Bytes of a bundle."""
 
 
-def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Errors:
     signer = at(obj, "spec", "signerName") or ""
     yield from _validate_fields(obj, signer)
     bundle = at(obj, "spec", "trustBundle") or ""
@@ -34,7 +34,7 @@ def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> It
         yield from validate_immutable_field("spec.signerName", signer, at(old, "spec", "signerName") or "")
 
 
-def _validate_fields(obj: Object, signer: str) -> Iterator[FieldError]:
+def _validate_fields(obj: Object, signer: str) -> Errors:
     name = name_of(obj)
     yield from (invalid_value("metadata.name", name, text) for text in _name_texts(name, signer))
     if signer:
@@ -51,7 +51,7 @@ def _name_texts(name: str, signer: str) -> Sequence[str]:
     return dns_subdomain(name.removeprefix(prefix))
 
 
-def _validate_bundle(bundle: str) -> Iterator[FieldError]:
+def _validate_bundle(bundle: str) -> Errors:
     """The errors of each entry; if there are none, those of all together."""
     if len(bundle.encode()) > _LARGEST:
         yield too_long(_BUNDLE, _LARGEST)

@@ -7,7 +7,7 @@ Follows ``pkg/registry/certificates/podcertificaterequest/strategy.go`` and
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from simkit.kinds.parts.cells import pairs
@@ -19,7 +19,7 @@ from simkit.kinds.rules import FIXED
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, Subresource, selecting
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import LABEL_DOMAIN
-from simkit.meta.fielderror import OMITTED, FieldError, invalid_value, required, too_long, unsupported
+from simkit.meta.fielderror import OMITTED, Errors, FieldError, invalid_value, required, too_long, unsupported
 from simkit.meta.name_validation import dns_subdomain, qualified_name
 from simkit.meta.objects import Object, at, name_of
 
@@ -42,7 +42,7 @@ def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Se
     ]
 
 
-def _validate_new(behaviour: ServedBehaviour, spec: Object) -> Iterator[FieldError]:
+def _validate_new(behaviour: ServedBehaviour, spec: Object) -> Errors:
     signer, most = spec.get("signerName") or "", spec.get("maxExpirationSeconds")
     yield from validate_signer_name("spec.signerName", signer)
     yield from _validate_annotations(spec.get("unverifiedUserAnnotations"))
@@ -59,7 +59,7 @@ def _validate_new(behaviour: ServedBehaviour, spec: Object) -> Iterator[FieldErr
     yield from _validate_key(behaviour, spec)
 
 
-def _validate_annotations(annotations: Object | None) -> Iterator[FieldError]:
+def _validate_annotations(annotations: Object | None) -> Errors:
     path = "spec.unverifiedUserAnnotations"
     for key in sorted(annotations or ()):
         wrong = qualified_name(key.lower())
@@ -70,7 +70,7 @@ def _validate_annotations(annotations: Object | None) -> Iterator[FieldError]:
         yield too_long(path, _LARGEST_ANNOTATIONS)
 
 
-def _validate_named(spec: Object, name: str, uid: str) -> Iterator[FieldError]:
+def _validate_named(spec: Object, name: str, uid: str) -> Errors:
     named, identity = spec.get(name) or "", spec.get(uid) or ""
     yield from (invalid_value(f"spec.{name}", named, text) for text in dns_subdomain(named))
     if not identity:
@@ -79,7 +79,7 @@ def _validate_named(spec: Object, name: str, uid: str) -> Iterator[FieldError]:
         yield too_long(f"spec.{uid}", _LONGEST_UID)
 
 
-def _validate_key(behaviour: ServedBehaviour, spec: Object) -> Iterator[FieldError]:
+def _validate_key(behaviour: ServedBehaviour, spec: Object) -> Errors:
     """The errors of the key: one with a signature, or one in an empty signing request (from 1.36 on)."""
     stub, key, proof = (spec.get(name) or "" for name in ("stubPKCS10Request", "pkixPublicKey", "proofOfPossession"))
     if not behaviour.applies("pods-request-with-signing-requests") or (key and proof and not stub):
@@ -112,7 +112,7 @@ def _validate_status(behaviour: ServedBehaviour, obj: Object, old: Object | None
     return [] if status == kept else [invalid_value("status", OMITTED, text)]
 
 
-def _validate_ends(conditions: Sequence[Object]) -> Iterator[FieldError]:
+def _validate_ends(conditions: Sequence[Object]) -> Errors:
     known = 0
     for index, condition in enumerate(conditions):
         path, kind = f"status.conditions.[{index}]", condition.get("type") or ""

@@ -5,7 +5,7 @@ Follows ``pkg/registry/core/limitrange/strategy.go`` and ``pkg/apis/core/validat
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from simkit.kinds.parts.copy_on_write import null_where_empty, own_copy, own_items
@@ -20,7 +20,7 @@ from simkit.kinds.parts.validation.resource_quantities import (
 )
 from simkit.kinds.strategy import WHOLE, MetadataChecks, Strategy, WriteContext
 from simkit.meta.behaviour import ServedBehaviour
-from simkit.meta.fielderror import FieldError, duplicate, forbidden_field, invalid_value, required
+from simkit.meta.fielderror import Errors, duplicate, forbidden_field, invalid_value, required
 from simkit.meta.name_validation import qualified_name
 from simkit.meta.objects import Draft, Object, metadata, name_of
 from simkit.meta.quantity import parse
@@ -57,7 +57,7 @@ def _prepare_with_context(
         draft["metadata"]["name"] = circumstances.uid()
 
 
-def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Errors:
     seen: set[str] = set()
     for index, limit in enumerate(obj["spec"].get("limits") or ()):
         path, kind = f"spec.limits[{index}]", limit.get("type") or ""
@@ -68,17 +68,17 @@ def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> It
         yield from _validate_limit(behaviour, limit, path, kind)
 
 
-def _validate_type(path: str, kind: str) -> Iterator[FieldError]:
+def _validate_type(path: str, kind: str) -> Errors:
     wrong = list(validate_text(path, kind, qualified_name))
     yield from wrong
     if not wrong and "/" not in kind and kind not in _TYPES:
         yield invalid_value(path, kind, "must be a standard limit type or fully qualified")
 
 
-def _validate_limit(behaviour: ServedBehaviour, limit: Object, path: str, kind: str) -> Iterator[FieldError]:
+def _validate_limit(behaviour: ServedBehaviour, limit: Object, path: str, kind: str) -> Errors:
     rule = validate_container_resource_name if kind in ("Pod", "Container") else validate_resource_name
 
-    def named(field: str) -> Iterator[FieldError]:
+    def named(field: str) -> Errors:
         for name in sorted(limit.get(field) or {}):
             yield from rule(behaviour, f"{path}.{field}[{name}]", name)
 
@@ -113,14 +113,14 @@ _ORDER: Final = (
 """Pairs of fields in ascending order; the field of the error, the amount that it shows, and the words for both."""
 
 
-def _validate_order(amounts: Amounts, path: str, name: str) -> Iterator[FieldError]:
+def _validate_order(amounts: Amounts, path: str, name: str) -> Errors:
     for less, more, field, value, word, other in _ORDER:
         if less in amounts and more in amounts and compare(amounts[less], amounts[more]) > 0:
             text = f"{word} {amounts[less]} is greater than {other} {amounts[more]}"
             yield invalid_value(f"{path}.{field}[{name}]", shown(amounts[value]), text)
 
 
-def _validate_ratio(amounts: Amounts, path: str, name: str) -> Iterator[FieldError]:
+def _validate_ratio(amounts: Amounts, path: str, name: str) -> Errors:
     where = f"{path}.{_RATIO}[{name}]"
     if _RATIO in amounts:
         ratio = amounts[_RATIO]

@@ -5,7 +5,7 @@ Follows ``pkg/registry/core/namespace/strategy.go`` and ``pkg/apis/core/validati
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from simkit.kinds.parts.cells import columns
@@ -14,7 +14,7 @@ from simkit.kinds.rules import by, row, validation
 from simkit.kinds.strategy import CHANGES, WHOLE, DeleteStrategy, MetadataChecks, Strategy, Subresource
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import NAMESPACE_FINALIZER, label
-from simkit.meta.fielderror import FieldError, invalid_value
+from simkit.meta.fielderror import Errors, FieldError, invalid_value
 from simkit.meta.name_validation import dns_label, qualified_name
 from simkit.meta.objects import Draft, Object, at, labels_of
 
@@ -38,13 +38,13 @@ def _prepare(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> No
         draft["spec"] = {**(draft.get("spec") or {}), "finalizers": finalizers}
 
 
-def _validate_finalizer(behaviour: ServedBehaviour, path: str, name: str) -> Iterator[FieldError]:
+def _validate_finalizer(behaviour: ServedBehaviour, path: str, name: str) -> Errors:
     yield from (invalid_value(path, name, text) for text in qualified_name(name))
     if "/" not in name and name not in _STANDARD:
         yield invalid_value(path, name, "name is neither a standard finalizer name nor is it fully qualified")
 
 
-def _validate_finalizers(behaviour: ServedBehaviour, path: str, names: Sequence[str]) -> Iterator[FieldError]:
+def _validate_finalizers(behaviour: ServedBehaviour, path: str, names: Sequence[str]) -> Errors:
     """The errors of finalizers, which are told without their places."""
     return (error for name in names for error in _validate_finalizer(behaviour, path, name))
 

@@ -20,6 +20,7 @@ from simkit.kinds.strategy import CHANGES, WHOLE, MetadataChecks, Strategy, Subr
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import label
 from simkit.meta.fielderror import (
+    Errors,
     FieldError,
     duplicate,
     forbidden_field,
@@ -38,7 +39,7 @@ _STATES: Final = ("assigned", "active", "lastKnownGood")
 _RULES: Final = (("namespace", dns_label), ("name", dns_subdomain), ("kubeletConfigKey", key_texts))
 
 
-def validate_node_config(node: Object) -> Iterator[FieldError]:
+def validate_node_config(node: Object) -> Errors:
     """The errors of the configuration that a changed node asks for, and of those that its kubelet tells."""
     wanted = at(node, "spec", "configSource")
     if wanted is not None:
@@ -49,7 +50,7 @@ def validate_node_config(node: Object) -> Iterator[FieldError]:
             yield from _validate_source(f"status.config.{state}", source, told=True)
 
 
-def _validate_source(path: str, source: Object, *, told: bool) -> Iterator[FieldError]:
+def _validate_source(path: str, source: Object, *, told: bool) -> Errors:
     found = source.get("configMap")
     if found is None:
         yield invalid_value(
@@ -78,7 +79,7 @@ _FORM: Final = (
 )
 
 
-def validate_declared_features(path: str, features: Sequence[str]) -> Iterator[FieldError]:
+def validate_declared_features(path: str, features: Sequence[str]) -> Errors:
     """The errors of the names of features, which are sorted and stand once.
 
     Examples
@@ -138,13 +139,13 @@ def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
         draft["status"] = {**status, "allocatable": dict(status["capacity"])}
 
 
-def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Errors:
     yield from _validate_taint(at(obj, "spec", "taints") or ())
     yield from _validate_resource(behaviour, obj.get("status") or {})
     yield from _validate_range(behaviour, at(obj, "spec", "podCIDRs") or ())
 
 
-def _validate_update(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
+def _validate_update(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Errors:
     """The errors of an update, some of them twice."""
     status = obj.get("status") or {}
     yield from _validate_resource(behaviour, status)
@@ -157,7 +158,7 @@ def _validate_update(behaviour: ServedBehaviour, obj: Object, old: Object | None
         yield forbidden_field("spec.externalID", "may not be updated")
 
 
-def _validate_taint(taints: Sequence[Object]) -> Iterator[FieldError]:
+def _validate_taint(taints: Sequence[Object]) -> Errors:
     seen: set[tuple[str, str]] = set()
     for index, taint in enumerate(taints):
         path, key = f"metadata.taints[{index}]", taint.get("key") or ""
@@ -176,7 +177,7 @@ def _validate_taint(taints: Sequence[Object]) -> Iterator[FieldError]:
         seen.add((effect, key))
 
 
-def _validate_resource(behaviour: ServedBehaviour, status: Object) -> Iterator[FieldError]:
+def _validate_resource(behaviour: ServedBehaviour, status: Object) -> Errors:
     for part in ("capacity", "allocatable"):
         amounts = status.get(part) or {}
         for name in sorted(amounts):
@@ -184,7 +185,7 @@ def _validate_resource(behaviour: ServedBehaviour, status: Object) -> Iterator[F
     yield from validate_declared_features("status.declaredFeatures", status.get("declaredFeatures") or ())
 
 
-def _validate_range(behaviour: ServedBehaviour, ranges: Sequence[str]) -> Iterator[FieldError]:
+def _validate_range(behaviour: ServedBehaviour, ranges: Sequence[str]) -> Errors:
     path = "spec.podCIDRs"
     for index, one in enumerate(ranges):
         if network(one) is None and not behaviour.applies("node-ranges-told-one-by-one"):
@@ -204,7 +205,7 @@ def _validate_range(behaviour: ServedBehaviour, ranges: Sequence[str]) -> Iterat
     yield from (duplicate(f"{path}[{index}]", ranges[index]) for index in sorted(repeats(ranges)))
 
 
-def _changes(spec: Object, old: Object) -> Iterator[FieldError]:
+def _changes(spec: Object, old: Object) -> Errors:
     """The errors of changed CIDRs and provider IDs, which are set once."""
     before, now = old.get("podCIDRs") or [], spec.get("podCIDRs") or []
     if before:
@@ -217,7 +218,7 @@ def _changes(spec: Object, old: Object) -> Iterator[FieldError]:
         yield forbidden_field("spec.providerID", text)
 
 
-def _validate_address(addresses: Sequence[Object]) -> Iterator[FieldError]:
+def _validate_address(addresses: Sequence[Object]) -> Errors:
     for index in sorted(repeats((one.get("type"), one.get("address")) for one in addresses)):
         yield duplicate(f"status.addresses[{index}]", structure("core.NodeAddress", addresses[index]))
 

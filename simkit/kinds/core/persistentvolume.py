@@ -21,7 +21,7 @@ from simkit.kinds.strategy import WHOLE, MetadataChecks, Strategy, Subresource, 
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import label
-from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value
+from simkit.meta.fielderror import Errors, forbidden_field, invalid_value
 from simkit.meta.objects import Draft, Object, annotations_of, at, metadata, name_of
 
 _CLASS: Final = label("storage-class", "volume.beta")
@@ -73,7 +73,7 @@ def _prepare_with_context(
         own_copy(draft, "status")["lastPhaseTransitionTime"] = before["lastPhaseTransitionTime"]
 
 
-def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Errors:
     """The errors of a volume, among them of mount options in the old annotation for a type that has none."""
     yield from validate_volume_spec(behaviour, "spec", obj["spec"])
     if _OPTIONS in annotations_of(obj) and not any(obj["spec"].get(name) is not None for name in _WITH_OPTIONS):
@@ -81,7 +81,7 @@ def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> It
         yield forbidden_field(f"metadata.annotations.{_OPTIONS}", text)
 
 
-def _validate_change(behaviour: ServedBehaviour, obj: Object, live: Object) -> Iterator[FieldError]:
+def _validate_change(behaviour: ServedBehaviour, obj: Object, live: Object) -> Errors:
     """The errors of a change: kube-apiserver validates the new object once more before it."""
     spec, old = obj["spec"], live.get("spec") or {}
     yield from validate_volume_spec(behaviour, "spec", spec)
@@ -104,7 +104,7 @@ def _validate_change(behaviour: ServedBehaviour, obj: Object, live: Object) -> I
     )
 
 
-def _attribute_changes(behaviour: ServedBehaviour, name: str | None, before: str | None) -> Iterator[FieldError]:
+def _attribute_changes(behaviour: ServedBehaviour, name: str | None, before: str | None) -> Errors:
     """The errors of a changed class of volume attributes."""
     path = "spec.volumeAttributesClassName"
     if name != before and not behaviour.applies("classes-of-volume-attributes-checked"):

@@ -23,7 +23,7 @@ from simkit.kinds.rules import FIXED
 from simkit.kinds.strategy import MetadataCheck, MetadataChecks, Strategy, Subresource, again
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import api_group, label
-from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, unsupported
+from simkit.meta.fielderror import Errors, forbidden_field, invalid_value, unsupported
 from simkit.meta.name_validation import qualified_name
 from simkit.meta.objects import Draft, Object, annotations_of, at, metadata, name_of
 from simkit.meta.quantity import parse
@@ -80,7 +80,7 @@ def _match_sources(spec: Draft) -> None:
         spec["dataSource"] = {name: value for name, value in reference.items() if name != "namespace"}
 
 
-def _validate_change(behaviour: ServedBehaviour, obj: Object, old: Object) -> Iterator[FieldError]:
+def _validate_change(behaviour: ServedBehaviour, obj: Object, old: Object) -> Errors:
     spec, before = dict(obj.get("spec") or {}), dict(old.get("spec") or {})
     now_size, old_size = at(spec, "resources", "requests", "storage"), at(before, "resources", "requests", "storage")
     if not before.get("volumeName") and spec.get("volumeName"):
@@ -102,7 +102,7 @@ def _validate_change(behaviour: ServedBehaviour, obj: Object, old: Object) -> It
         yield from _attribute_changes(obj["spec"].get("volumeAttributesClassName"), old)
 
 
-def _shrunk(behaviour: ServedBehaviour, size: str, before: str, capacity: str) -> Iterator[FieldError]:
+def _shrunk(behaviour: ServedBehaviour, size: str, before: str, capacity: str) -> Errors:
     """The error of a claim that asks for less than before, or later for no more than it has got."""
     if parse(size).nano >= parse(before).nano:
         return
@@ -113,7 +113,7 @@ def _shrunk(behaviour: ServedBehaviour, size: str, before: str, capacity: str) -
         yield forbidden_field(path, "field can not be less than status.capacity")
 
 
-def _attribute_changes(name: str | None, old: Object) -> Iterator[FieldError]:
+def _attribute_changes(name: str | None, old: Object) -> Errors:
     """The error of a claim that gives up the class of volume attributes that it has got."""
     unchanged = name == at(old, "spec", "volumeAttributesClassName")
     if unchanged or name or at(old, "status", "currentVolumeAttributesClassName") is None:
@@ -123,7 +123,7 @@ def _attribute_changes(name: str | None, old: Object) -> Iterator[FieldError]:
     yield forbidden_field("spec.volumeAttributesClassName", text)
 
 
-def _class_changes(obj: Object, old: Object, spec: Draft) -> Iterator[FieldError]:
+def _class_changes(obj: Object, old: Object, spec: Draft) -> Errors:
     """The errors of a changed storage class; it may be set later if only the annotation, or none, was given."""
     notes, old_notes = annotations_of(obj), annotations_of(old)
     chosen = spec.get("storageClassName")
@@ -137,18 +137,18 @@ def _class_changes(obj: Object, old: Object, spec: Draft) -> Iterator[FieldError
         del spec["storageClassName"]
 
 
-def _validate_status(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
+def _validate_status(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Errors:
     status = obj.get("status") or {}
     yield from _validate_amounts("status.capacity", status.get("capacity") or {})
     yield from _validate_expansion(behaviour, status)
 
 
-def _validate_amounts(path: str, amounts: Mapping[str, str]) -> Iterator[FieldError]:
+def _validate_amounts(path: str, amounts: Mapping[str, str]) -> Errors:
     for name in sorted(amounts):
         yield from validate_whole_negative(f"{path}[{name}]", amounts[name])
 
 
-def _validate_expansion(behaviour: ServedBehaviour, status: Object) -> Iterator[FieldError]:
+def _validate_expansion(behaviour: ServedBehaviour, status: Object) -> Errors:
     """The errors of what is told about a volume that grows: which resources, and how far."""
     if not behaviour.applies("expansions-of-claims-checked"):
         return
@@ -164,7 +164,7 @@ def _validate_expansion(behaviour: ServedBehaviour, status: Object) -> Iterator[
         yield from wrong or _validate_amounts(path, {name: amounts[name]})
 
 
-def _validate_grown(path: str, name: str) -> Iterator[FieldError]:
+def _validate_grown(path: str, name: str) -> Errors:
     wrong = qualified_name(name)
     yield from (invalid_value(path, name, text) for text in wrong)
     if not wrong and is_native(name) and name != "storage":

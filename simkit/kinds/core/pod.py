@@ -6,7 +6,7 @@ Follows ``pkg/registry/core/pod/strategy.go``, ``pkg/apis/core/validation/valida
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from simkit.kinds.parts.cells import NONE, age, created, seconds
@@ -42,7 +42,7 @@ from simkit.kinds.rules import placed
 from simkit.kinds.strategy import DeleteStrategy, Strategy, Subresource, WriteContext
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import MIRROR_POD
-from simkit.meta.fielderror import FieldError, forbidden_field, quoted
+from simkit.meta.fielderror import Errors, FieldError, forbidden_field, quoted
 from simkit.meta.objects import Draft, Object, annotations_of, at, labels_of, metadata, name_of
 from simkit.meta.podspec import NON_EPHEMERAL
 
@@ -139,7 +139,7 @@ def _prepare_with_context(behaviour: ServedBehaviour, draft: Draft, old: Object 
         draft["status"] = {**draft["status"], "conditions": [with_time(one, write.now) for one in conditions]}
 
 
-def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Errors:
     yield from _validate_fields(behaviour, obj)
     if old is None:
         yield from _validate_creation(obj)
@@ -148,7 +148,7 @@ def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> It
     yield from validate_change(behaviour, obj, old)
 
 
-def _validate_fields(behaviour: ServedBehaviour, obj: Object) -> Iterator[FieldError]:
+def _validate_fields(behaviour: ServedBehaviour, obj: Object) -> Errors:
     spec = obj[_SPEC]
     yield from validate_annotation_value(behaviour, "metadata.annotations", obj, spec)
     yield from validate_pod_spec(behaviour, _SPEC, spec, obj)
@@ -159,7 +159,7 @@ def _validate_fields(behaviour: ServedBehaviour, obj: Object) -> Iterator[FieldE
             yield from placed(f"{_SPEC}.{name}[{index}]", IMAGE(behaviour, container))
 
 
-def _validate_token(spec: Object) -> Iterator[FieldError]:
+def _validate_token(spec: Object) -> Errors:
     """The errors of service account tokens in the pod of no account."""
     for index, volume in enumerate(spec.get("volumes") or ()):
         for number, source in enumerate(at(volume, "projected", "sources") or ()):
@@ -168,7 +168,7 @@ def _validate_token(spec: Object) -> Iterator[FieldError]:
                 yield forbidden_field(path, "must not be specified when serviceAccountName is not set")
 
 
-def _validate_creation(obj: Object) -> Iterator[FieldError]:
+def _validate_creation(obj: Object) -> Errors:
     spec = obj[_SPEC]
     if spec.get("ephemeralContainers"):
         yield forbidden_field("spec.ephemeralContainers", "cannot be set on create")
@@ -266,7 +266,7 @@ def _merge_ephemeral(behaviour: ServedBehaviour, draft: Draft, live: Object) -> 
     draft[_SPEC] = spec
 
 
-def _validate_ephemeral(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
+def _validate_ephemeral(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Errors:
     live = old or {}
     if MIRROR_POD in annotations_of(live) and behaviour.applies("static-pods-without-ephemeral-containers"):
         yield forbidden_field("", "static pods do not support ephemeral containers")

@@ -5,7 +5,7 @@ Follows ``pkg/registry/core/replicationcontroller/strategy.go``, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from simkit.kinds.parts.cells import pairs
@@ -24,7 +24,7 @@ from simkit.kinds.parts.template_owner import (
 from simkit.kinds.strategy import DeleteStrategy, Strategy, Subresource, checked_twice, spec_differs
 from simkit.meta import labels
 from simkit.meta.behaviour import ServedBehaviour
-from simkit.meta.fielderror import FieldError, required
+from simkit.meta.fielderror import Errors, required
 from simkit.meta.name_validation import dns_subdomain
 from simkit.meta.objects import Draft, Object, at, labels_of
 
@@ -43,7 +43,7 @@ def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
             draft["metadata"]["labels"] = dict(of_pods)
 
 
-def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Errors:
     spec = obj["spec"]
     selector = spec.get("selector") or {}
     yield from validate_nonnegative_fields("spec", spec, ("minReadySeconds",))

@@ -5,7 +5,7 @@ Follows ``pkg/registry/core/resourcequota/strategy.go`` and ``pkg/apis/core/vali
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice, repeat
 from typing import Any, Final
 
@@ -21,7 +21,7 @@ from simkit.kinds.rules import FIXED
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, Subresource
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.deadline import checked
-from simkit.meta.fielderror import FieldError, Shown, invalid_value, required
+from simkit.meta.fielderror import Errors, FieldError, Shown, invalid_value, required
 from simkit.meta.objects import Object, at, name_of
 
 _SCOPES: Final = (
@@ -45,14 +45,14 @@ _MUST_EXIST: Final = (
 )
 
 
-def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Errors:
     yield from islice(_validate_fields(behaviour, obj["spec"]), _MOST)
     scopes = obj["spec"].get("scopes") or []
     if old is not None and set(scopes) != set(at(old, "spec", "scopes") or ()):
         yield invalid_value("spec.scopes", _shown(scopes), FIXED)
 
 
-def _validate_fields(behaviour: ServedBehaviour, spec: Object) -> Iterator[FieldError]:
+def _validate_fields(behaviour: ServedBehaviour, spec: Object) -> Errors:
     hard: Mapping[str, str] = spec.get("hard") or {}
     yield from _validate_amounts(behaviour, "spec.hard", hard)
     scopes = spec.get("scopes") or ()
@@ -76,7 +76,7 @@ def _of_claims(name: str) -> bool:
     return name in ("persistentvolumeclaims", "requests.storage")
 
 
-def _validate_amounts(behaviour: ServedBehaviour, path: str, amounts: Mapping[str, str]) -> Iterator[FieldError]:
+def _validate_amounts(behaviour: ServedBehaviour, path: str, amounts: Mapping[str, str]) -> Errors:
     for name in sorted(amounts):
         yield from validate_quota_resource_name(behaviour, f"{path}[{name}]", name)
         yield from validate_resource_quantity(behaviour, f"{path}[{name}]", name, amounts[name])
@@ -92,7 +92,7 @@ def _unfit(behaviour: ServedBehaviour, scope: str, hard: Mapping[str, str]) -> l
     return [name for name in sorted(hard) if is_standard_quota(name) and name not in fit]
 
 
-def _validate_selector(behaviour: ServedBehaviour, spec: Object, hard: Mapping[str, str]) -> Iterator[FieldError]:
+def _validate_selector(behaviour: ServedBehaviour, spec: Object, hard: Mapping[str, str]) -> Errors:
     path, expressions = "spec.scopeSelector.matchExpressions", spec["scopeSelector"].get("matchExpressions") or ()
     shown = structure("core.ScopeSelector", {"matchExpressions": expressions})
     unfit = {

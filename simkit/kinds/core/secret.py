@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from simkit.kinds.parts.cells import columns, count
@@ -18,7 +18,7 @@ from simkit.kinds.rules import by, changes, fixed, immutable, last, validation, 
 from simkit.kinds.strategy import CHANGES, WHOLE, MetadataChecks, Strategy, selecting
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import label
-from simkit.meta.fielderror import FieldError, invalid_value, required, too_long
+from simkit.meta.fielderror import Errors, invalid_value, required, too_long
 from simkit.meta.go_json import go_kind
 from simkit.meta.go_json_errors import syntax_text
 from simkit.meta.objects import Draft, Object, annotations_of, metadata, name_of
@@ -47,7 +47,7 @@ def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
         draft["data"] = {**(draft.get("data") or {}), **encoded}
 
 
-def _validate_data(behaviour: ServedBehaviour, path: str, obj: Object) -> Iterator[FieldError]:
+def _validate_data(behaviour: ServedBehaviour, path: str, obj: Object) -> Errors:
     data: Mapping[str, str] = obj.get("data") or {}
     for key in data:
         yield from validate_key(behaviour, f".data[{key}]", key)
@@ -65,7 +65,7 @@ def _validate_data(behaviour: ServedBehaviour, path: str, obj: Object) -> Iterat
         yield from _demanded(kind, data)
 
 
-def _demanded(kind: str, data: Mapping[str, str]) -> Iterator[FieldError]:
+def _demanded(kind: str, data: Mapping[str, str]) -> Errors:
     """The errors of missing keys that a type requires."""
     documents = {_DOCKER_CONFIG: ".dockercfg", _DOCKER_JSON: ".dockerconfigjson"}
     if kind in documents:

@@ -6,7 +6,7 @@ Follows ``pkg/registry/core`` and ``pkg/apis/core/validation``, release 1.30.
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from simkit.kinds.parts.cells import columns, created, pairs
@@ -20,12 +20,12 @@ from simkit.kinds.parts.validation.fields import LARGEST, validate_key
 from simkit.kinds.rules import by, immutable, last, validation, whole
 from simkit.kinds.strategy import CHANGES, WHOLE, DeleteStrategy, MetadataChecks, Strategy, spec_differs
 from simkit.meta.behaviour import ServedBehaviour
-from simkit.meta.fielderror import FieldError, invalid_value, required, too_long, unsupported
+from simkit.meta.fielderror import Errors, invalid_value, required, too_long, unsupported
 from simkit.meta.name_validation import path_segment
 from simkit.meta.objects import Draft, Object, at, labels_of, name_of
 
 
-def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Errors:
     target = obj.get("target") or {}
     kind = target.get("kind") or ""
     if kind not in ("", "Node"):
@@ -45,7 +45,7 @@ def _component_status_row(behaviour: ServedBehaviour, obj: Object, now: float) -
     return [name_of(obj), status, health.get("message") or "", health.get("error") or ""]
 
 
-def _validate_data(behaviour: ServedBehaviour, path: str, obj: Object) -> Iterator[FieldError]:
+def _validate_data(behaviour: ServedBehaviour, path: str, obj: Object) -> Errors:
     texts, binaries = obj.get("data") or {}, obj.get("binaryData") or {}
     for key in texts:
         yield from validate_key(behaviour, f".data[{key}]", key)

@@ -5,7 +5,7 @@ Follows ``pkg/apis/admissionregistration/validation/validation.go``, release 1.3
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, Self
@@ -22,7 +22,7 @@ from simkit.kinds.rules import REQUIRED, Check, by, distinct, must, placed, row,
 from simkit.kinds.strategy import WHOLE, MetadataChecks, Strategy
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import api_group
-from simkit.meta.fielderror import FieldError, duplicate, invalid_value, required, unsupported
+from simkit.meta.fielderror import Errors, duplicate, invalid_value, required, unsupported
 from simkit.meta.name_validation import dns1035_label, dns_subdomain, path_segment
 from simkit.meta.objects import Draft, Object
 
@@ -53,7 +53,7 @@ def _alone(words: str, kind: str = "string") -> Check:
     return must.hold(lambda values: len(values) == 1 or "*" not in values, detail, partial(texts, kind=kind))
 
 
-def _validate_resource(behaviour: ServedBehaviour, path: str, resources: Sequence[str]) -> Iterator[FieldError]:
+def _validate_resource(behaviour: ServedBehaviour, path: str, resources: Sequence[str]) -> Errors:
     whole: set[str] = set()
     parts: set[str] = set()
     plain = False
@@ -102,7 +102,7 @@ MATCH: Final = table(
 _FORM = "; desired format: https://host[/path]"
 
 
-def validate_client(path: str, client: Object) -> Iterator[FieldError]:
+def validate_client(path: str, client: Object) -> Errors:
     """The errors of a client configuration."""
     url, service = client.get("url"), client.get("service")
     if (url is None) == (service is None):
@@ -113,7 +113,7 @@ def validate_client(path: str, client: Object) -> Iterator[FieldError]:
         yield from validate_service(f"{path}.service", service)
 
 
-def validate_url(path: str, url: str) -> Iterator[FieldError]:
+def validate_url(path: str, url: str) -> Errors:
     """The errors of the URL of a webhook."""
     try:
         parts = urlsplit(url)
@@ -133,7 +133,7 @@ def validate_url(path: str, url: str) -> Iterator[FieldError]:
         yield invalid_value(path, parts.query, "query parameters are not permitted in the URL")
 
 
-def validate_service(path: str, service: Object) -> Iterator[FieldError]:
+def validate_service(path: str, service: Object) -> Errors:
     """The errors of the service of a webhook.
 
     kube-apiserver takes name and namespace for each other: it says of a missing name that the namespace is missing.
@@ -148,7 +148,7 @@ def validate_service(path: str, service: Object) -> Iterator[FieldError]:
         yield from _validate_path(f"{path}.path", text)
 
 
-def _validate_path(path: str, text: str) -> Iterator[FieldError]:
+def _validate_path(path: str, text: str) -> Errors:
     if text == "//":
         yield invalid_value(path, text, "segment[0] may not be empty")
         return
@@ -245,12 +245,12 @@ class ValidationOptions:
         )
 
 
-def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Errors:
     """The errors of all webhooks. Errors that the old webhooks have already are tolerated as upstream."""
     return _validate_webhook(behaviour, obj, old, ValidationOptions.towards(behaviour, old))
 
 
-def _validate_older(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
+def _validate_older(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Errors:
     """The errors in v1beta1, which allows side effects of any kind, and duplicate names."""
     return _validate_webhook(
         behaviour, obj, old, replace(ValidationOptions.towards(behaviour, old), effects=_ALL_EFFECTS, same_names=True)
@@ -259,7 +259,7 @@ def _validate_older(behaviour: ServedBehaviour, obj: Object, old: Object | None)
 
 def _validate_webhook(
     behaviour: ServedBehaviour, obj: Object, old: Object | None, options: ValidationOptions
-) -> Iterator[FieldError]:
+) -> Errors:
     webhooks = obj.get("webhooks") or ()
     known = {text for webhook in (old or {}).get("webhooks") or () for text in written(webhook, "matchConditions")}
     unchanged = options.conditions == [one.get("matchConditions") for one in webhooks]
@@ -282,9 +282,7 @@ def _validate_webhook(
         seen.add(name)
 
 
-def _validate_fields(
-    behaviour: ServedBehaviour, path: str, webhook: Object, options: ValidationOptions
-) -> Iterator[FieldError]:
+def _validate_fields(behaviour: ServedBehaviour, path: str, webhook: Object, options: ValidationOptions) -> Errors:
     effects = options.effects
     yield from validate_qualified_webhook(f"{path}.name", webhook.get("name") or "")
     yield from placed(path, _POLICIES(behaviour, webhook))
@@ -300,7 +298,7 @@ def _validate_fields(
     yield from validate_client(f"{path}.clientConfig", webhook.get("clientConfig") or {})
 
 
-def validate_review_versions(path: str, versions: Sequence[str], *, recognized: bool) -> Iterator[FieldError]:
+def validate_review_versions(path: str, versions: Sequence[str], *, recognized: bool) -> Errors:
     """The errors of versions of reviews; ``recognized``: they must include one that the server knows."""
     again = repeats(versions)
     for index, version in enumerate(versions):

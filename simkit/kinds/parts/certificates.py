@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from simkit.kinds.parts.validation.pem import Entry, entries
 from simkit.meta.certificate_errors import unreadable
-from simkit.meta.fielderror import OMITTED, FieldError, invalid_value, required, too_long
+from simkit.meta.fielderror import OMITTED, Errors, invalid_value, required, too_long
 from simkit.meta.objects import Object
 
 if TYPE_CHECKING:
@@ -32,32 +32,28 @@ _CURVES: Final = {"secp256r1": "P-256", "secp384r1": "P-384", "secp521r1": "P-52
 _UNKNOWN: Final = "unknown public key type; supported types are Ed25519, ECDSA, and RSA"
 
 
-def validate_proven_key(uid: str, encoded: str, proof: str) -> Iterator[FieldError]:
+def validate_proven_key(uid: str, encoded: str, proof: str) -> Errors:
     """The errors of a public key and of a signature with it over the uid of the pod, both in base64."""
+    from cryptography.hazmat.primitives.serialization import load_der_public_key
+
     content, signature = base64.b64decode(encoded), base64.b64decode(proof)
     if len(content) > _REQUESTED_KEY_LARGEST:
         yield too_long(KEY, _REQUESTED_KEY_LARGEST)
     elif len(signature) > _REQUESTED_KEY_LARGEST:
         yield too_long(_PROOF, _REQUESTED_KEY_LARGEST)
     else:
-        yield from _validate_content(uid, encoded, content, signature)
+        try:
+            key = load_der_public_key(content)
+        except unreadable():
+            yield invalid_value(KEY, encoded or None, "must be a valid PKIX-serialized public key")
+            return
+        wrong = [*_validate_kind(KEY, key, encoded, "elliptic public keys must use curve P256 or P384")]
+        yield from wrong
+        if not wrong and not _is_signed(key, uid.encode(), signature):
+            yield invalid_value(_PROOF, OMITTED, "could not verify proof-of-possession signature")
 
 
-def _validate_content(uid: str, encoded: str, content: bytes, signature: bytes) -> Iterator[FieldError]:
-    from cryptography.hazmat.primitives.serialization import load_der_public_key
-
-    try:
-        key = load_der_public_key(content)
-    except unreadable():
-        yield invalid_value(KEY, encoded or None, "must be a valid PKIX-serialized public key")
-        return
-    wrong = [*_validate_kind(KEY, key, encoded, "elliptic public keys must use curve P256 or P384")]
-    yield from wrong
-    if not wrong and not _is_signed(key, uid.encode(), signature):
-        yield invalid_value(_PROOF, OMITTED, "could not verify proof-of-possession signature")
-
-
-def validate_stub_request(content: bytes) -> Iterator[FieldError]:
+def validate_stub_request(content: bytes) -> Errors:
     """The errors of a signing request whose key alone counts."""
     from cryptography import x509
     from cryptography.exceptions import UnsupportedAlgorithm
@@ -81,7 +77,7 @@ def validate_stub_request(content: bytes) -> Iterator[FieldError]:
         yield invalid_value(REQUEST, OMITTED, "invalid signature")
 
 
-def _validate_kind(path: str, key: PublicKeyTypes, shown: Any, curves: str) -> Iterator[FieldError]:
+def _validate_kind(path: str, key: PublicKeyTypes, shown: Any, curves: str) -> Errors:
     """The error of a key of another kind or size."""
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -129,7 +125,7 @@ _MARGIN: Final = timedelta(minutes=10)
 _CERTIFICATE: Final = "CERTIFICATE"
 
 
-def validate_chain(spec: Object, status: Object) -> Iterator[FieldError]:
+def validate_chain(spec: Object, status: Object) -> Errors:
     """The errors of a chain of certificates, of its first one, and of the times that the status tells about it."""
     from cryptography import x509
 
@@ -156,7 +152,7 @@ def validate_chain(spec: Object, status: Object) -> Iterator[FieldError]:
         yield from wrong or _validate_others(others, chain)
 
 
-def _validate_leaf(leaf: x509.Certificate, spec: Object, status: Object, chain: str) -> Iterator[FieldError]:
+def _validate_leaf(leaf: x509.Certificate, spec: Object, status: Object, chain: str) -> Errors:
     wrong = [*_validate_names(leaf)]
     yield from wrong
     try:
@@ -172,10 +168,10 @@ def _validate_leaf(leaf: x509.Certificate, spec: Object, status: Object, chain: 
     missing = [*_validate_presence(status)]
     yield from missing
     if not wrong and not missing:
-        yield from _first(_validate_times(leaf, spec, status))
+        yield from islice(_validate_times(leaf, spec, status), 1)
 
 
-def _validate_names(leaf: x509.Certificate) -> Iterator[FieldError]:
+def _validate_names(leaf: x509.Certificate) -> Errors:
     """The errors of alternative names that no host can have."""
     from cryptography import x509
 
@@ -216,7 +212,7 @@ def _written(key: PublicKeyTypes) -> bytes:
     return key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
 
 
-def _validate_presence(status: Object) -> Iterator[FieldError]:
+def _validate_presence(status: Object) -> Errors:
     for name in _TIMES:
         if not status.get(name):
             last = name == "beginRefreshAt"
@@ -226,7 +222,7 @@ def _validate_presence(status: Object) -> Iterator[FieldError]:
             yield required(f"status.{name}", f"must be present and {text}")
 
 
-def _validate_times(leaf: x509.Certificate, spec: Object, status: Object) -> Iterator[FieldError]:
+def _validate_times(leaf: x509.Certificate, spec: Object, status: Object) -> Errors:
     """The errors of the times, of which the first is told."""
     begin, end, refresh = (datetime.fromisoformat(status[name]).astimezone(UTC) for name in _TIMES)
     for name, told, real in (
@@ -238,32 +234,20 @@ def _validate_times(leaf: x509.Certificate, spec: Object, status: Object) -> Ite
             yield invalid_value(f"status.{name}", status[name], text)
     lifetime = leaf.not_valid_after_utc - leaf.not_valid_before_utc
     most = spec.get("maxExpirationSeconds") or 0
+    nanoseconds = lifetime // timedelta(microseconds=1) * 1000
     if lifetime < timedelta(hours=1):
-        yield invalid_value(_CHAIN, _nanoseconds(lifetime), "leaf certificate lifetime must be >= 1 hour")
+        yield invalid_value(_CHAIN, nanoseconds, "leaf certificate lifetime must be >= 1 hour")
     if lifetime > timedelta(seconds=most):
-        text = f"leaf certificate lifetime must be <= spec.maxExpirationSeconds ({most})"
-        yield invalid_value(_CHAIN, _nanoseconds(lifetime), text)
-    if refresh - begin < _MARGIN:
-        yield invalid_value("status.beginRefreshAt", status["beginRefreshAt"], _far("after status.notBefore"))
-    if end - refresh < _MARGIN:
-        yield invalid_value("status.beginRefreshAt", status["beginRefreshAt"], _far("before status.notAfter"))
+        yield invalid_value(
+            _CHAIN, nanoseconds, f"leaf certificate lifetime must be <= spec.maxExpirationSeconds ({most})"
+        )
+    for passed, place in ((refresh - begin, "after status.notBefore"), (end - refresh, "before status.notAfter")):
+        if passed < _MARGIN:
+            text = f"must be at least 10 minutes {place}"
+            yield invalid_value("status.beginRefreshAt", status["beginRefreshAt"], text)
 
 
-def _far(place: str) -> str:
-    return f"must be at least 10 minutes {place}"
-
-
-def _nanoseconds(passed: timedelta) -> int:
-    return passed // timedelta(microseconds=1) * 1000
-
-
-def _first(errors: Iterator[FieldError]) -> Iterator[FieldError]:
-    found = next(errors, None)
-    if found is not None:
-        yield found
-
-
-def _validate_others(others: list[Entry], chain: str) -> Iterator[FieldError]:
+def _validate_others(others: list[Entry], chain: str) -> Errors:
     from cryptography import x509
 
     for entry in others:

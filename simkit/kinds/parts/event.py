@@ -5,7 +5,7 @@ Follows ``pkg/apis/core/validation/events.go``, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from simkit.kinds.parts.cells import UNKNOWN, age
@@ -14,7 +14,7 @@ from simkit.kinds.parts.validation.fields import validate_text
 from simkit.kinds.rules import FIXED, REQUIRED, Check, at_root, by, must, row, table
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import DEFAULT_NAMESPACE, SYSTEM_NAMESPACE
-from simkit.meta.fielderror import FieldError, Shown, invalid_value, required
+from simkit.meta.fielderror import Errors, Shown, invalid_value, required
 from simkit.meta.name_validation import dns_subdomain, qualified_name
 from simkit.meta.objects import Draft, Object, at, name_of, namespace_of
 
@@ -54,7 +54,7 @@ def renamed(event: Object, names: Mapping[str, str]) -> Draft:
     return {names.get(name, name): value for name, value in event.items()}
 
 
-def validate_event(behaviour: ServedBehaviour, event: Object, *, field: str) -> Iterator[FieldError]:
+def validate_event(behaviour: ServedBehaviour, event: Object, *, field: str) -> Errors:
     """The errors of an event in either group; ``field`` is the name of the reporting controller."""
     about, namespace = at(event, "involvedObject", "namespace") or "", namespace_of(event)
     elsewhere = invalid_value("involvedObject.namespace", about, "does not match event.namespace")
@@ -86,7 +86,7 @@ _REPORTED: Final = table(
 )
 
 
-def _validate_new(behaviour: ServedBehaviour, event: Object, field: str) -> Iterator[FieldError]:
+def _validate_new(behaviour: ServedBehaviour, event: Object, field: str) -> Errors:
     """The errors of an event that has an ``eventTime``."""
     controller = event.get("reportingComponent") or ""
     if not controller:
@@ -103,7 +103,7 @@ _SERIES: Final = row(
 )
 
 
-def _validate_type(behaviour: ServedBehaviour, path: str, kind: str) -> Iterator[FieldError]:
+def _validate_type(behaviour: ServedBehaviour, path: str, kind: str) -> Errors:
     if kind not in ("Normal", "Warning"):
         yield invalid_value(path, "", f"has invalid value: {kind}")
 
@@ -120,7 +120,7 @@ STRICT: Final = table(
 """The check of a new event in the group events."""
 
 
-def strict_changes(behaviour: ServedBehaviour, event: Object, old: Object) -> Iterator[FieldError]:
+def strict_changes(behaviour: ServedBehaviour, event: Object, old: Object) -> Errors:
     """Returns errors for changes of anything but the series in the group events."""
     if event.get("series") != old.get("series"):
         yield from at_root(_SERIES(behaviour, event))

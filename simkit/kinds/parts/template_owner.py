@@ -20,7 +20,7 @@ from simkit.kinds.parts.validation.object_meta import validate_label_selector
 from simkit.kinds.strategy import DeleteStrategy, RowPrinter, Strategy, Validate
 from simkit.meta import labels
 from simkit.meta.behaviour import ServedBehaviour
-from simkit.meta.fielderror import FieldError, Shown, invalid_value, required
+from simkit.meta.fielderror import Errors, FieldError, Shown, invalid_value, required
 from simkit.meta.name_validation import dns_label, label_value, qualified_name
 from simkit.meta.objects import Draft, Object, at, labels_of, name_of
 from simkit.meta.wording import joined, told
@@ -49,9 +49,7 @@ def selector_of(selector: Object | None) -> labels.LabelSelector | None:
     return labels.of_object(selector)
 
 
-def validate_selector(
-    behaviour: ServedBehaviour, path: str, selector: Object | None, kind: str
-) -> Iterator[FieldError]:
+def validate_selector(behaviour: ServedBehaviour, path: str, selector: Object | None, kind: str) -> Errors:
     """The errors of the selector of a workload, which is required and must not be empty."""
     if selector is None:
         yield required(path)
@@ -61,7 +59,7 @@ def validate_selector(
         yield invalid_value(path, shown_selector(selector), f"empty selector is invalid for {kind}")
 
 
-def validate_mismatch(path: str, template: Object | None, chosen: labels.LabelSelector) -> Iterator[FieldError]:
+def validate_mismatch(path: str, template: Object | None, chosen: labels.LabelSelector) -> Errors:
     """The error of a template that the selector does not match."""
     if chosen and not chosen.matches(labels_of(template or {})):
         yield invalid_value(f"{path}.metadata.labels", shown_labels(template), MISMATCH)
@@ -71,7 +69,7 @@ def shown_labels(template: Object | None) -> Shown:
     return text_map(at(template, "metadata", "labels"))
 
 
-def validate_selecting(behaviour: ServedBehaviour, spec: Object) -> Iterator[FieldError]:
+def validate_selecting(behaviour: ServedBehaviour, spec: Object) -> Errors:
     """The errors of the selector and the template of a deployment or replica set."""
     selector = spec.get("selector")
     yield from validate_selector(behaviour, "spec.selector", selector, "deployment")
@@ -84,7 +82,7 @@ def validate_selecting(behaviour: ServedBehaviour, spec: Object) -> Iterator[Fie
 
 def validate_replicated(
     behaviour: ServedBehaviour, path: str, spec: Object, kind: str, chosen: labels.LabelSelector
-) -> Iterator[FieldError]:
+) -> Errors:
     """The errors of the template of a kind with replicas."""
     template = spec.get("template") or {}
     yield from validate_mismatch(path, template, chosen)
@@ -92,14 +90,14 @@ def validate_replicated(
     yield from validate_lasting(path, template, kind)
 
 
-def validate_immutable_selector(obj: Object, old: Object) -> Iterator[FieldError]:
+def validate_immutable_selector(obj: Object, old: Object) -> Errors:
     """The error of a changed selector, which is immutable."""
     selector = at(obj, "spec", "selector")
     if selector != at(old, "spec", "selector"):
         yield invalid_value("spec.selector", shown_selector(selector), "field is immutable")
 
 
-def validate_nonnegative_fields(path: str, holder: Object, names: Sequence[str]) -> Iterator[FieldError]:
+def validate_nonnegative_fields(path: str, holder: Object, names: Sequence[str]) -> Errors:
     """The errors of negative counts."""
     for name in names:
         yield from validate_nonnegative(f"{path}.{name}", holder.get(name))
@@ -193,7 +191,7 @@ def counts_checked(
 ) -> Validate:
     """The validation of a status: counts, those that are part of others, and whether the count of collisions fell."""
 
-    def validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
+    def validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Errors:
         status, before = obj.get("status") or {}, at(old, "status", "collisionCount")
         yield from validate_nonnegative_fields("status", status, counts)
         for part, whole in parts:

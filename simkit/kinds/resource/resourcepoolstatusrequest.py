@@ -6,7 +6,7 @@ Follows ``pkg/registry/resource/resourcepoolstatusrequest/strategy.go`` and the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from simkit.kinds.parts.cells import NONE, created
@@ -17,7 +17,7 @@ from simkit.kinds.parts.validation.fields import shown_conditions, validate_cond
 from simkit.kinds.rules import FIXED, REQUIRED, at_root, by, fixed, must, placed, row, table, validation
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, Subresource
 from simkit.meta.behaviour import ServedBehaviour
-from simkit.meta.fielderror import FieldError, invalid_value, required, too_many
+from simkit.meta.fielderror import Errors, invalid_value, required, too_many
 from simkit.meta.name_validation import dns_subdomain
 from simkit.meta.objects import Draft, Object, at, name_of
 
@@ -31,7 +31,7 @@ def _prepare(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> No
         draft.pop("status", None)
 
 
-def _validate_driver(behaviour: ServedBehaviour, path: str, driver: str) -> Iterator[FieldError]:
+def _validate_driver(behaviour: ServedBehaviour, path: str, driver: str) -> Errors:
     if not driver:
         yield required(path)
     for text in dns_subdomain(driver.lower()) if driver else ():
@@ -56,7 +56,7 @@ _RULES: Final = validation(
 )
 
 
-def _validate_status(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
+def _validate_status(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Errors:
     """The errors of an answer, which is given once."""
     status, before = obj.get("status"), (old or {}).get("status")
     if before is not None and status != before:
@@ -87,7 +87,7 @@ _COUNT: Final = row("status.poolCount", must.be_given(pointer=True), must.be_non
 _FEW: Final = row("status.conditions", must.have_at_most(10))
 
 
-def _validate_answer(behaviour: ServedBehaviour, obj: Object, before: Object) -> Iterator[FieldError]:
+def _validate_answer(behaviour: ServedBehaviour, obj: Object, before: Object) -> Errors:
     yield from at_root(_COUNT(behaviour, obj))
     pools, known = at(obj, "status", "pools") or (), before.get("pools") or ()
     if len(pools) > _MOST_POOLS:

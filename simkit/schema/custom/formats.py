@@ -106,7 +106,7 @@ def _is_hostname(text: str) -> bool:
         return False
     if not labels:  # a name without dots may have one hyphen, behind its first letter
         return bool(text) and all(map(_is_host_letter, text[0] + text[1:].removeprefix("-")))
-    return all(map(_is_host_label, labels)) and len(last) >= 2 and all((_category(letter) == "L") for letter in last)
+    return all(map(_is_host_label, labels)) and len(last) >= 2 and all(_category(letter) == "L" for letter in last)
 
 
 def _is_host_label(label: str) -> bool:

@@ -8,12 +8,12 @@ release 1.30.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import orjson
 
-from simkit.meta.fielderror import FieldError, duplicate, invalid_value
+from simkit.meta.fielderror import Errors, FieldError, duplicate, invalid_value
 from simkit.schema.custom.messages import shown
 from simkit.schema.pruning import OBJECT_META
 from simkit.schema.structural import Resolver, Schema
@@ -116,9 +116,7 @@ def child(path: Path, name: str) -> Path:
     return f"{path}.{name}" if path else name
 
 
-def walk(
-    value: Any, schema: Schema, path: Path, visit: Callable[[Any, Schema, Path], Iterator[FieldError]]
-) -> Iterator[FieldError]:
+def walk(value: Any, schema: Schema, path: Path, visit: Callable[[Any, Schema, Path], Errors]) -> Errors:
     """The errors that a visitor finds at every level of a value with a schema."""
     yield from visit(value, schema, path)
     if isinstance(value, Mapping):
@@ -138,7 +136,7 @@ def repeated(value: Any, schema: Schema) -> list[FieldError]:
     return list(walk(value, schema, "", _repeated))
 
 
-def _repeated(value: Any, schema: Schema, path: Path) -> Iterator[FieldError]:
+def _repeated(value: Any, schema: Schema, path: Path) -> Errors:
     if not isinstance(value, list) or schema.list_type not in ("set", "map"):
         return
     if schema.list_type == "map":

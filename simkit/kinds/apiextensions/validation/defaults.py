@@ -13,7 +13,7 @@ from typing import Any, Final
 from simkit.kinds.parts.validation.object_meta import validate_finalizers, validate_object_meta
 from simkit.language.cel.errors import OBJECT_BUDGET
 from simkit.meta.behaviour import ServedBehaviour
-from simkit.meta.fielderror import FieldError, aggregate_errors, invalid_value, required
+from simkit.meta.fielderror import Errors, FieldError, aggregate_errors, invalid_value, required
 from simkit.meta.name_validation import dns_label, kind_name, path_segment
 from simkit.meta.wording import Text, Worded
 from simkit.schema.custom.messages import NOWHERE, shown
@@ -25,13 +25,13 @@ from simkit.schema.structural import Resolver, Schema
 def embedded(behaviour: ServedBehaviour, value: Any, schema: Schema, *, itself: bool = False) -> list[FieldError]:
     """The errors of kind, apiVersion and metadata of embedded objects; with ``itself``, of the object too."""
 
-    def visit(part: Any, node: Schema, path: Path) -> Iterator[FieldError]:
+    def visit(part: Any, node: Schema, path: Path) -> Errors:
         return _embedded(behaviour, part, node, path) if path or itself else iter(())
 
     return list(walk(value, schema, "", visit))
 
 
-def _embedded(behaviour: ServedBehaviour, value: Any, schema: Schema, path: Path) -> Iterator[FieldError]:
+def _embedded(behaviour: ServedBehaviour, value: Any, schema: Schema, path: Path) -> Errors:
     if not schema.embedded or not isinstance(value, Mapping):
         return
     for name in ("apiVersion", "kind"):
@@ -47,7 +47,7 @@ def _embedded(behaviour: ServedBehaviour, value: Any, schema: Schema, path: Path
         yield from _metadata(behaviour, value["metadata"], child(path, "metadata"))
 
 
-def _named_wrong(name: str, text: str, path: Path) -> Iterator[FieldError]:
+def _named_wrong(name: str, text: str, path: Path) -> Errors:
     if name == "kind":
         if wrong := kind_name(text):
             yield invalid_value(path, text, wrong)
@@ -62,7 +62,7 @@ _NAMED: Final[Mapping[str, Callable[[str], Sequence[Text]]]] = {
 }
 
 
-def _metadata(behaviour: ServedBehaviour, metadata: Any, path: Path) -> Iterator[FieldError]:
+def _metadata(behaviour: ServedBehaviour, metadata: Any, path: Path) -> Errors:
     if not isinstance(metadata, Mapping):
         yield invalid_value(path, shown(metadata), "must be an object")
         return
@@ -145,7 +145,7 @@ class _Defaults:
         self._behaviour = behaviour
         self._resolve, self._pruned, self._budget = resolve, pruned, OBJECT_BUDGET
 
-    def level(self, level: _Level) -> Iterator[FieldError]:
+    def level(self, level: _Level) -> Errors:
         schema = level.schema
         if schema.get(_EMBEDDED):
             level = replace(level, outer=schema, steps=(), in_metadata=False)
@@ -156,7 +156,7 @@ class _Defaults:
                 return
             yield from self.level(below)
 
-    def _one(self, value: Any, level: _Level) -> Iterator[FieldError]:
+    def _one(self, value: Any, level: _Level) -> Errors:
         from simkit.kinds.apiextensions.cel_validation import CelValidator, has_rules
 
         path, node = f"{level.path}.default", self._node(level.schema)

@@ -5,13 +5,13 @@ Follows ``k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/valid
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from simkit.kinds.apiextensions.fieldpath import BadPath, resolved
 from simkit.kinds.rules import REQUIRED, Check, by, fields, must, row, table
 from simkit.meta.behaviour import ServedBehaviour
-from simkit.meta.fielderror import FieldError, duplicate, invalid_value, required, too_many
+from simkit.meta.fielderror import Errors, duplicate, invalid_value, required, too_many
 from simkit.meta.name_validation import dns1035_label, kind_name
 from simkit.schema.structural import Schema
 
@@ -75,9 +75,7 @@ _SELECTABLE: Final = frozenset({"string", "boolean", "integer"})
 _MOST_SELECTABLE: Final = 8
 
 
-def validate_selectable(
-    rows: Sequence[Properties], schema: Schema | None, path: str, unread: str
-) -> Iterator[FieldError]:
+def validate_selectable(rows: Sequence[Properties], schema: Schema | None, path: str, unread: str) -> Errors:
     """The errors of the selectable fields; ``unread`` is the detail if there is no schema."""
     if not rows:
         return
@@ -103,7 +101,7 @@ def validate_selectable(
         yield too_many(path, len(seen), _MOST_SELECTABLE)
 
 
-def _unselectable(found: str, node: Schema, where: str, text: str) -> Iterator[FieldError]:
+def _unselectable(found: str, node: Schema, where: str, text: str) -> Errors:
     if found.split(".")[0] == "metadata":
         yield invalid_value(where, text, "must not point to fields in metadata")
     if node.row.get("type") not in _SELECTABLE:
@@ -111,7 +109,7 @@ def _unselectable(found: str, node: Schema, where: str, text: str) -> Iterator[F
         yield invalid_value(where, text, f"must point to a field of type string, boolean or integer. {kinds}")
 
 
-def _validate_printable(behaviour: ServedBehaviour, path: str, warning: str) -> Iterator[FieldError]:
+def _validate_printable(behaviour: ServedBehaviour, path: str, warning: str) -> Errors:
     letter = next((letter for letter in warning if not letter.isprintable()), None)
     if letter is not None:
         at = len(warning.partition(letter)[0].encode())

@@ -23,6 +23,7 @@ from simkit.kinds.parts.go_printing.structures import structure, texts
 from simkit.language.cel.errors import RULE_ESTIMATE, SCHEMA_ESTIMATE, excess
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import (
+    Errors,
     FieldError,
     field_detail,
     forbidden_field,
@@ -56,7 +57,7 @@ class Costs:
             self.most.sort(key=lambda each: -each[0])
             del self.most[_TOLD:]
 
-    def errors(self, path: str) -> Iterator[FieldError]:
+    def errors(self, path: str) -> Errors:
         """The errors of a total cost above the limit."""
         if self.total <= SCHEMA_ESTIMATE:
             return
@@ -78,9 +79,7 @@ class RuleScope:
     uncorrelated: str
 
 
-def validate_rule(
-    behaviour: ServedBehaviour, rules: Sequence[Rule], place: RuleScope, costs: Costs
-) -> Iterator[FieldError]:
+def validate_rule(behaviour: ServedBehaviour, rules: Sequence[Rule], place: RuleScope, costs: Costs) -> Errors:
     """The errors of the rules of one node."""
     path = f"{place.path}.x-kubernetes-validations"
     node = declared_node(place.node, root=place.root)
@@ -102,7 +101,7 @@ def _is_known(rule: Rule, costs: Costs) -> bool:
     return bool(costs.known) and (rule.get("rule") or "") in costs.known
 
 
-def _one(made: CompiledRule, path: str, times: int, costs: Costs) -> Iterator[FieldError]:
+def _one(made: CompiledRule, path: str, times: int, costs: Costs) -> Errors:
     shown = structure("apiextensions.ValidationRule", made.rule)
     cost = min(_GREATEST, made.program.estimate()[1] * times) if made.program is not None else 0
     if costs.each and cost > RULE_ESTIMATE:
@@ -120,7 +119,7 @@ def _one(made: CompiledRule, path: str, times: int, costs: Costs) -> Iterator[Fi
         costs.observe(f"{path}.messageExpression", worth)
 
 
-def _old_value(made: CompiledRule, path: str, uncorrelated: str) -> Iterator[FieldError]:
+def _old_value(made: CompiledRule, path: str, uncorrelated: str) -> Errors:
     if made.uses_old:
         if uncorrelated:
             detail = f"oldSelf cannot be used on the uncorrelatable portion of the schema within {uncorrelated}"
@@ -207,7 +206,7 @@ def validate_level(behaviour: ServedBehaviour, schema: Properties, path: str, vi
     return found
 
 
-def _standard(schema: Properties, path: str, visit: Visit) -> Iterator[FieldError]:
+def _standard(schema: Properties, path: str, visit: Visit) -> Errors:
     kind = schema.get("type") or ""
     if visit.options.types and kind and kind not in _TYPES:
         yield unsupported(f"{path}.type", kind, _TYPES)
@@ -306,7 +305,7 @@ def _times(cardinality: int | None, schema: Properties, limit: str) -> int | Non
 # Markers of lists and maps
 
 
-def _markers(schema: Properties, path: str, visit: Visit) -> Iterator[FieldError]:
+def _markers(schema: Properties, path: str, visit: Visit) -> Errors:
     name = "x-kubernetes-preserve-unknown-fields"
     if schema.get(name) is False:
         yield invalid_value(f"{path}.{name}", False, "must be true or undefined")
@@ -328,7 +327,7 @@ def _markers(schema: Properties, path: str, visit: Visit) -> Iterator[FieldError
         yield from validate_map_key(schema, path)
 
 
-def _needs_type(kind: str, wanted: str, marker: str, path: str) -> Iterator[FieldError]:
+def _needs_type(kind: str, wanted: str, marker: str, path: str) -> Errors:
     detail = f"must be {wanted} if {marker} is specified"
     if not kind:
         yield required(f"{path}.type", detail)
@@ -336,7 +335,7 @@ def _needs_type(kind: str, wanted: str, marker: str, path: str) -> Iterator[Fiel
         yield invalid_value(f"{path}.type", kind, detail)
 
 
-def validate_set(schema: Properties, path: str) -> Iterator[FieldError]:
+def validate_set(schema: Properties, path: str) -> Errors:
     """The errors of elements of a set that are not compared as a whole."""
     items = schema.get("items")
     if schema.get("x-kubernetes-list-type") != "set" or not isinstance(items, Mapping):
@@ -349,7 +348,7 @@ def validate_set(schema: Properties, path: str) -> Iterator[FieldError]:
         yield invalid_value(f"{path}.items.x-kubernetes-map-type", own, detail)
 
 
-def _validate_key(schema: Properties, path: str, list_type: str | None) -> Iterator[FieldError]:
+def _validate_key(schema: Properties, path: str, list_type: str | None) -> Errors:
     keys: Sequence[str] = schema.get("x-kubernetes-list-map-keys") or ()
     if keys and list_type != "map":
         detail, where = "must be map if x-kubernetes-list-map-keys is non-empty", f"{path}.x-kubernetes-list-type"
@@ -372,7 +371,7 @@ def _validate_key(schema: Properties, path: str, list_type: str | None) -> Itera
         yield from _named_keys(items, keys, path)
 
 
-def _named_keys(items: Properties, keys: Sequence[str], path: str) -> Iterator[FieldError]:
+def _named_keys(items: Properties, keys: Sequence[str], path: str) -> Errors:
     fields, where, seen = items.get("properties") or {}, f"{path}.x-kubernetes-list-map-keys", set()
     shown = texts(keys)
     for key in keys:
@@ -386,7 +385,7 @@ def _named_keys(items: Properties, keys: Sequence[str], path: str) -> Iterator[F
         seen.add(key)
 
 
-def validate_map_key(schema: Properties, path: str) -> Iterator[FieldError]:
+def validate_map_key(schema: Properties, path: str) -> Errors:
     """The errors of nullable elements of sets and keyed lists, and of keys that may be missing."""
     items, kind = schema.get("items"), schema.get("x-kubernetes-list-type")
     if not isinstance(items, Mapping) or kind not in ("set", "map"):
@@ -411,7 +410,7 @@ def validate_map_key(schema: Properties, path: str) -> Iterator[FieldError]:
 # Rules, without their expressions
 
 
-def _rule_texts(rule: Properties, path: str, node: Schema | None) -> Iterator[FieldError]:
+def _rule_texts(rule: Properties, path: str, node: Schema | None) -> Errors:
     text, message, expression = (rule.get(name) or "" for name in ("rule", "message", "messageExpression"))
     if not text.strip():
         yield required(f"{path}.rule", "rule is not specified")

@@ -24,7 +24,7 @@ from simkit.kinds.parts.admission_requests import validate_client, validate_revi
 from simkit.kinds.parts.go_printing.structures import structure, structures
 from simkit.kinds.rules import REQUIRED, Check, by, fields, must, placed, row, table
 from simkit.meta.behaviour import ServedBehaviour
-from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required
+from simkit.meta.fielderror import Errors, forbidden_field, invalid_value, required
 from simkit.meta.name_validation import dns1035_label, dns_subdomain
 from simkit.meta.objects import Object
 from simkit.meta.wording import Worded, Written
@@ -41,7 +41,7 @@ _SHOWN_CLIENT, _SHOWN_REVIEWS = "webhookClientConfig", "conversionReviewVersions
 def _conversion(*, recognized: bool) -> Check:
     """The check of a conversion; ``recognized``: the review versions must include one that the server knows."""
 
-    def reviews(behaviour: ServedBehaviour, path: str, versions: Sequence[str]) -> Iterator[FieldError]:
+    def reviews(behaviour: ServedBehaviour, path: str, versions: Sequence[str]) -> Errors:
         return validate_review_versions(path, versions, recognized=recognized)
 
     return table(
@@ -88,7 +88,7 @@ _WITHOUT_STATUS: Final = (
 """Fields forbidden at the root of a schema whose kind has a status subresource."""
 
 
-def validate_spec(behaviour: ServedBehaviour, spec: Object, options: ValidationOptions) -> Iterator[FieldError]:
+def validate_spec(behaviour: ServedBehaviour, spec: Object, options: ValidationOptions) -> Errors:
     """All errors of the spec of a definition."""
     internal = internal_of(spec)
     yield from placed("spec", _HEAD(behaviour, spec))
@@ -123,7 +123,7 @@ def validate_spec(behaviour: ServedBehaviour, spec: Object, options: ValidationO
 
 def _validate_version(
     behaviour: ServedBehaviour, version: Object, path: str, internal: Internal, options: ValidationOptions
-) -> Iterator[FieldError]:
+) -> Errors:
     yield from placed(path, [*_VERSION_NAME(behaviour, version), *WARNING(behaviour, version)])
     own = replace(options, costs_each=(version.get("name") or "") not in options.unchanged)
     with_status, unread = internal.has_status(version), "version.schema.openAPIV3Schema is not included"
@@ -139,7 +139,7 @@ def _validate_parts(
     *,
     with_status: bool,
     unread: str,
-) -> Iterator[FieldError]:
+) -> Errors:
     """The errors of the parts of one version, or of those that all have in common."""
     schema = (parts.get("schema") or {}).get("openAPIV3Schema")
     if schema is not None:
@@ -150,7 +150,7 @@ def _validate_parts(
     yield from validate_selectable(parts.get("selectableFields") or (), node, f"{path}.selectableFields", unread)
 
 
-def _set_of_versions(internal: Internal) -> Iterator[FieldError]:
+def _set_of_versions(internal: Internal) -> Errors:
     names = [version.get("name") or "" for version in internal.versions]
     if len(set(names)) < len(names):
         yield invalid_value("spec.versions", internal.printed_versions(), "must contain unique version names")
@@ -161,9 +161,7 @@ def _set_of_versions(internal: Internal) -> Iterator[FieldError]:
         yield invalid_value("spec.version", internal.version, ",".join(wrong))
 
 
-def _validate_shared(
-    behaviour: ServedBehaviour, internal: Internal, options: ValidationOptions
-) -> Iterator[FieldError]:
+def _validate_shared(behaviour: ServedBehaviour, internal: Internal, options: ValidationOptions) -> Errors:
     yield from placed("spec", _NAMES(behaviour, internal.spec))
     with_status = any(map(internal.has_status, internal.versions))
     own = replace(options, costs_each=not options.unchanged & {each.get("name") or "" for each in internal.versions})
@@ -175,7 +173,7 @@ def _validate_shared(
 
 def _validate_root(
     behaviour: ServedBehaviour, schema: Properties, path: str, options: ValidationOptions, *, with_status: bool
-) -> Iterator[FieldError]:
+) -> Errors:
     why = unreadable(schema) if options.structural else ""
     structural = options.structural and not why
     found = [
@@ -189,7 +187,7 @@ def _validate_root(
 
 def _validate_schema(
     behaviour: ServedBehaviour, schema: Properties, path: str, options: ValidationOptions, *, structural: bool
-) -> Iterator[FieldError]:
+) -> Errors:
     if schema.get("nullable"):
         yield forbidden_field(f"{path}.nullable", "nullable cannot be true at the root")
     resolve = Catalogue.for_release("1.30").definition
@@ -209,7 +207,7 @@ def _validate_schema(
         yield from costs.errors(path)
 
 
-def _root_with_status(schema: Properties, path: str) -> Iterator[FieldError]:
+def _root_with_status(schema: Properties, path: str) -> Errors:
     if schema.get("type") and schema["type"] != "object":
         detail = 'only "object" is allowed as the type at the root of the schema if the status subresource is enabled'
         yield invalid_value(f"{path}.type", schema["type"], detail)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from simkit.meta.behaviour import ServedBehaviour
-from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required
+from simkit.meta.fielderror import Errors, FieldError, forbidden_field, invalid_value, required
 
 Properties = Mapping[str, Any]
 _INT_OR_STRING: Final = ({"type": "integer"}, {"type": "string"})
@@ -85,7 +85,7 @@ def validate_structure(behaviour: ServedBehaviour, schema: Properties, path: str
     return sorted(errors, key=lambda error: error.told(behaviour))
 
 
-def _invariants(schema: Properties, level: str, path: str) -> Iterator[FieldError]:
+def _invariants(schema: Properties, level: str, path: str) -> Errors:
     kind, items, values = schema.get("type") or "", schema.get("items"), schema.get("additionalProperties")
     if kind == "array" and items is None:
         yield required(f"{path}.items", "must be specified")
@@ -104,7 +104,7 @@ def _invariants(schema: Properties, level: str, path: str) -> Iterator[FieldErro
     yield from _implied(schema, level, path)
 
 
-def _extensions(schema: Properties, path: str) -> Iterator[FieldError]:
+def _extensions(schema: Properties, path: str) -> Errors:
     if not schema.get("x-kubernetes-int-or-string"):
         return
     for name in ("x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource"):
@@ -112,7 +112,7 @@ def _extensions(schema: Properties, path: str) -> Iterator[FieldError]:
             yield invalid_value(f"{path}.{name}", True, "must be false if x-kubernetes-int-or-string is true")
 
 
-def _typing(schema: Properties, level: str, path: str, kind: str) -> Iterator[FieldError]:
+def _typing(schema: Properties, level: str, path: str, kind: str) -> Errors:
     embedded = schema.get("x-kubernetes-embedded-resource")
     if embedded and kind != "object":
         detail = "must be object if x-kubernetes-embedded-resource is true"
@@ -130,7 +130,7 @@ def _typing(schema: Properties, level: str, path: str, kind: str) -> Iterator[Fi
         yield invalid_value(f"{path}.type", kind, "must be object at the root")
 
 
-def _implied(schema: Properties, level: str, path: str) -> Iterator[FieldError]:
+def _implied(schema: Properties, level: str, path: str) -> Errors:
     """The errors of fields that every object has."""
     embedded = schema.get("x-kubernetes-embedded-resource")
     checked = level == _ROOT or bool(embedded)
@@ -157,7 +157,7 @@ def _restricts_names_only(metadata: Properties) -> bool:
     return not rest and set(metadata.get("properties") or ()) <= {"name", "generateName"}
 
 
-def _validate_junctor(schema: Properties, path: str, *, skips: bool) -> Iterator[FieldError]:
+def _validate_junctor(schema: Properties, path: str, *, skips: bool) -> Errors:
     """The errors of fields forbidden in alternatives. ``skips`` allows two patterns of int-or-string."""
     if not (skips and _is_int_or_string(schema.get("anyOf"))):
         for index, inner in enumerate(schema.get("anyOf") or ()):
@@ -175,7 +175,7 @@ def _validate_junctor(schema: Properties, path: str, *, skips: bool) -> Iterator
         yield from _pattern_error(pattern, path)
 
 
-def _pattern_error(pattern: str, path: str) -> Iterator[FieldError]:
+def _pattern_error(pattern: str, path: str) -> Errors:
     from simkit.language.cel.lib_strings import PatternError
     from simkit.language.cel.lib_strings import pattern as compiled
 
@@ -190,7 +190,7 @@ def _is_int_or_string(alternatives: Any) -> bool:
     return isinstance(alternatives, list) and tuple(alternatives) == _INT_OR_STRING
 
 
-def _nested(schema: Properties, path: str, *, skips: bool = False) -> Iterator[FieldError]:
+def _nested(schema: Properties, path: str, *, skips: bool = False) -> Errors:
     yield from _validate_junctor({**schema, "anyOf": None} if skips else schema, path, skips=False)
     if isinstance(schema.get("items"), Mapping):
         yield from _nested(schema["items"], f"{path}.items")
@@ -205,7 +205,7 @@ def _nested(schema: Properties, path: str, *, skips: bool = False) -> Iterator[F
         yield forbidden_field(f"{path}.properties[metadata]", "must not be specified in a nested context")
 
 
-def _completeness(restriction: Properties, schema: Properties | None, place: str, path: str) -> Iterator[FieldError]:
+def _completeness(restriction: Properties, schema: Properties | None, place: str, path: str) -> Errors:
     """The errors of fields and items that occur only in alternatives. kube-apiserver checks them only from the root."""
     if restriction.get("not") is not None:
         yield from _nested_completeness(restriction["not"], schema, place, f"{path}.not")
@@ -214,9 +214,7 @@ def _completeness(restriction: Properties, schema: Properties | None, place: str
             yield from _nested_completeness(inner, schema, place, f"{path}.{junctor}[{index}]")
 
 
-def _nested_completeness(
-    restriction: Properties, schema: Properties | None, place: str, path: str
-) -> Iterator[FieldError]:
+def _nested_completeness(restriction: Properties, schema: Properties | None, place: str, path: str) -> Errors:
     if schema is None:
         yield required(place, f"because it is defined in {path}")
         return

@@ -6,7 +6,7 @@ Follows ``validateDevice`` of ``pkg/apis/resource/validation/validation.go``, re
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
@@ -32,7 +32,7 @@ from simkit.kinds.parts.validation.resource_quantities import compare, is_native
 from simkit.kinds.rules import REQUIRED, by, changes, fields, fixed, items, must, placed, row, table
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import timestamp
-from simkit.meta.fielderror import FieldError, duplicate, forbidden_field, invalid_value, missing, required
+from simkit.meta.fielderror import Errors, FieldError, duplicate, forbidden_field, invalid_value, missing, required
 from simkit.meta.name_validation import label_value
 from simkit.meta.objects import Draft, Object
 from simkit.meta.quantity import Quantity, canonical, parse
@@ -41,7 +41,7 @@ _MOST_OPTIONS: Final = 10
 _BOTH: Final = 'exactly one policy can be specified, cannot specify "validValues" and "validRange" at the same time'
 
 
-def _validate_policy(behaviour: ServedBehaviour, path: str, capacity: Object) -> Iterator[FieldError]:
+def _validate_policy(behaviour: ServedBehaviour, path: str, capacity: Object) -> Errors:
     """The errors of how much of a capacity may be requested, where several claims may have the device."""
     policy, most = capacity["requestPolicy"], capacity.get("value") or "0"
     options, within = policy.get("validValues") or (), policy.get("validRange")
@@ -57,9 +57,7 @@ def _validate_policy(behaviour: ServedBehaviour, path: str, capacity: Object) ->
         yield from _validate_range(f"{here}.validRange", within, policy["default"], most)
 
 
-def _validate_options(
-    behaviour: ServedBehaviour, path: str, options: Sequence[str], default: str, most: str
-) -> Iterator[FieldError]:
+def _validate_options(behaviour: ServedBehaviour, path: str, options: Sequence[str], default: str, most: str) -> Errors:
     for index, (one, following) in enumerate(pairwise(options), start=1):
         if compare(one, following) > 0:
             yield invalid_value(f"{path}[{index}]", canonical(following), "values must be sorted in ascending order")
@@ -71,7 +69,7 @@ def _validate_options(
         yield invalid_value(path, canonical(default), "default value is not valid according to the requestPolicy")
 
 
-def _validate_range(path: str, within: Object, default: str, most: str) -> Iterator[FieldError]:
+def _validate_range(path: str, within: Object, default: str, most: str) -> Errors:
     low, high, step = within.get("min"), within.get("max"), within.get("step")
     if low is None:
         yield required(f"{path}.min", "required when validRange is defined")
@@ -91,7 +89,7 @@ def _validate_range(path: str, within: Object, default: str, most: str) -> Itera
         yield from _validate_step(f"{path}.step", low, step, most, [default] if high is None else [default, high])
 
 
-def _validate_step(path: str, low: str, step: str, most: str, amounts: Sequence[str]) -> Iterator[FieldError]:
+def _validate_step(path: str, low: str, step: str, most: str, amounts: Sequence[str]) -> Errors:
     first = str(Quantity(parse(low).nano + parse(step).nano, parse(low).format))
     if compare(first, most) > 0:
         told = f"one step {first} is larger than capacity value: {canonical(most)}"
@@ -152,9 +150,7 @@ _NOT_HERE: Final = (
 )
 
 
-def _validate_device(
-    behaviour: ServedBehaviour, device: Object, old: Object | None, *, per_device: bool
-) -> Iterator[FieldError]:
+def _validate_device(behaviour: ServedBehaviour, device: Object, old: Object | None, *, per_device: bool) -> Errors:
     """The errors of a device; ``per_device`` tells whether each device of its slice names its nodes."""
     capacities = device.get("capacity") or {}
     yield from NAME(behaviour, device)
@@ -174,7 +170,7 @@ def _validate_device(
     yield from placed(".nodeAllocatableResourceMappings", _validate_mappings(device, capacities))
 
 
-def _validate_sizes(attributes: Mapping[str, Object], capacities: Mapping[str, Object]) -> Iterator[FieldError]:
+def _validate_sizes(attributes: Mapping[str, Object], capacities: Mapping[str, Object]) -> Errors:
     both = len(attributes) + len(capacities)
     if both > _MOST_ATTRIBUTES:
         yield invalid_value(
@@ -190,7 +186,7 @@ _SEMANTIC: Final = table(must.hold(_VERSION.fullmatch, "must be a string compati
 _FULL: Final = must.hold(lambda values: values, "must not be empty if specified")
 
 
-def _validate_one_value(behaviour: ServedBehaviour, path: str, attribute: Object) -> Iterator[FieldError]:
+def _validate_one_value(behaviour: ServedBehaviour, path: str, attribute: Object) -> Errors:
     given = [name for name in ("int", "bool", "string", "version", *LISTS) if attribute.get(name) is not None]
     text = "exactly one value must be specified"
     if len(given) > 1:
@@ -211,14 +207,8 @@ _ATTRIBUTE: Final = table(
 )
 _ATTRIBUTES: Final = row("attributes", map_of(LONGEST_QUALIFIED, qualified, _ATTRIBUTE))
 _POLICY: Final = fields.present("requestPolicy")
-_UNSHARED: Final = row(
-    "capacity",
-    map_of(
-        LONGEST_QUALIFIED,
-        qualified,
-        row("requestPolicy", must.be_absent("allowMultipleAllocations must be true", pointer=True)),
-    ),
-)
+_OWN: Final = row("requestPolicy", must.be_absent("allowMultipleAllocations must be true", pointer=True))
+_UNSHARED: Final = row("capacity", map_of(LONGEST_QUALIFIED, qualified, _OWN))
 _SHARED: Final = row("capacity", map_of(LONGEST_QUALIFIED, qualified, row("", by(_validate_policy), when=_POLICY)))
 _TAINTS: Final = list_of(16, NEW_TAINT)
 _CONSUMED: Final = row("consumesCounters", set_of(2, _CONSUMPTION, field_of("counterSet"), "counterSet"))
@@ -235,7 +225,7 @@ def _ways(holder: Object, *names: str) -> list[str]:
     return [name for name in names if holder.get(name) or (name == "nodeSelector" and holder.get(name) is not None)]
 
 
-def _one_way(ways: Sequence[str], none: str, several: str) -> Iterator[FieldError]:
+def _one_way(ways: Sequence[str], none: str, several: str) -> Errors:
     """The error of nodes that are named in no way, or in several."""
     if not ways:
         yield required("", none)
@@ -243,7 +233,7 @@ def _one_way(ways: Sequence[str], none: str, several: str) -> Iterator[FieldErro
         yield invalid_value("", f"{{{', '.join(f'`{name}`' for name in ways)}}}", several)
 
 
-def _validate_overlap(behaviour: ServedBehaviour, path: str, device: Object) -> Iterator[FieldError]:
+def _validate_overlap(behaviour: ServedBehaviour, path: str, device: Object) -> Errors:
     """The errors of conditions that are listed twice, or among those of failure too."""
     wanted, failures = device.get("bindingConditions") or (), device.get("bindingFailureConditions") or ()
     wants, fails = f"{path}.bindingConditions", f"{path}.bindingFailureConditions"
@@ -270,7 +260,7 @@ BINDING_CONDITIONS: Final = table(
 """The check of the conditions that a pod with a device waits for before it is bound."""
 
 
-def _validate_mappings(device: Object, capacities: Mapping[str, Object]) -> Iterator[FieldError]:
+def _validate_mappings(device: Object, capacities: Mapping[str, Object]) -> Errors:
     for name, mapping in sorted((device.get("nodeAllocatableResourceMappings") or {}).items()):
         here, factor, key = f"[{name}]", mapping.get("allocationMultiplier"), mapping.get("capacityKey")
         if not is_native(name):
@@ -295,7 +285,7 @@ _MOST_ADVANCED_DEVICES: Final = 64
 _ONE_OF_SLICE: Final = "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required"
 
 
-def validate_slice(behaviour: ServedBehaviour, spec: Object, old: Object | None) -> Iterator[FieldError]:
+def validate_slice(behaviour: ServedBehaviour, spec: Object, old: Object | None) -> Errors:
     """The errors of the spec of a resource slice, relative to it."""
     yield from _DRIVER_AND_POOL(behaviour, spec)
     if old is not None:
@@ -325,7 +315,7 @@ def _is_advanced(device: Object) -> bool:
     return bool(device.get("taints") or device.get("consumesCounters") or lists)
 
 
-def _validate_one_term(behaviour: ServedBehaviour, path: str, selector: Object) -> Iterator[FieldError]:
+def _validate_one_term(behaviour: ServedBehaviour, path: str, selector: Object) -> Errors:
     terms = selector.get("nodeSelectorTerms")
     if len(terms or ()) != 1:
         shown = structures("core.NodeSelectorTerm", terms)

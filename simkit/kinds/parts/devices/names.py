@@ -6,7 +6,7 @@ Follows ``pkg/apis/resource/validation/validation.go``, release 1.36.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, Final
 
 from simkit.kinds.parts.pod.validation.volumes import DRIVER
@@ -14,7 +14,7 @@ from simkit.kinds.parts.validation.fields import repeats
 from simkit.kinds.rules import REQUIRED, Check, by, first, items, must, placed, row, table
 from simkit.meta import go_json
 from simkit.meta.behaviour import ServedBehaviour
-from simkit.meta.fielderror import FieldError, duplicate, invalid_value, too_long, too_many
+from simkit.meta.fielderror import Errors, FieldError, duplicate, invalid_value, too_long, too_many
 from simkit.meta.name_validation import dns_label, dns_subdomain
 
 LONGEST_QUALIFIED: Final = 63 + 1 + 32
@@ -86,7 +86,7 @@ def _shortened(key: str, longest: int) -> str:
     return key if len(key) <= longest else f"{key[: (left + 1) // 2]}{_DOTS}{key[len(key) - left // 2 :]}"
 
 
-def _validate_parts(behaviour: ServedBehaviour, path: str, name: str) -> Iterator[FieldError]:
+def _validate_parts(behaviour: ServedBehaviour, path: str, name: str) -> Errors:
     return (invalid_value(path, part, text) for part in name.split("/") for text in dns_subdomain(part))
 
 
@@ -94,7 +94,7 @@ POOL: Final = first(REQUIRED, table(_LONGEST_POOL, by(_validate_parts)))
 """The check of the name of a pool: domains with slashes in between."""
 
 
-def _validate_segments(behaviour: ServedBehaviour, path: str, name: str) -> Iterator[FieldError]:
+def _validate_segments(behaviour: ServedBehaviour, path: str, name: str) -> Errors:
     for index, part in enumerate(name.split("/")):
         texts = dns_subdomain(part) if part else ("must not be empty",)
         yield from (invalid_value(path, part, f"segment {index}: {_in_bytes(text)}") for text in texts)
@@ -142,7 +142,7 @@ FULLY_QUALIFIED: Final = table(
 """The check of a name that needs a domain."""
 
 
-def _validate_raw(behaviour: ServedBehaviour, path: str, value: Any) -> Iterator[FieldError]:
+def _validate_raw(behaviour: ServedBehaviour, path: str, value: Any) -> Errors:
     if len(go_json.encode(value)) > _LONGEST_PARAMETERS:
         yield too_long(path, _LONGEST_PARAMETERS)
     elif not isinstance(value, Mapping):

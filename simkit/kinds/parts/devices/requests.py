@@ -6,7 +6,7 @@ Follows ``pkg/apis/resource/validation/validation.go`` and ``pkg/apis/resource/v
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
@@ -36,7 +36,7 @@ from simkit.language.cel.environment import Environment, Program, own_version, t
 from simkit.language.cel.errors import CompileError, InstantiationError
 from simkit.language.cel.types import BOOL, STRING, Type, map_of, object_type
 from simkit.meta.behaviour import ServedBehaviour
-from simkit.meta.fielderror import FieldError, Shown, forbidden_field, invalid_value, quoted, required
+from simkit.meta.fielderror import Errors, FieldError, Shown, forbidden_field, invalid_value, quoted, required
 from simkit.meta.name_validation import label_value
 from simkit.meta.objects import Draft, Object, at, metadata
 from simkit.schema.structural import Schema
@@ -120,7 +120,7 @@ def _program(source: str, behaviour: ServedBehaviour, version: str) -> Program:
 def _selector(*, stored: bool) -> Check:
     """The check of a selector of devices; ``stored`` tells whether it was there before."""
 
-    def validate(behaviour: ServedBehaviour, path: str, source: str) -> Iterator[FieldError]:
+    def validate(behaviour: ServedBehaviour, path: str, source: str) -> Errors:
         fault = _fault(source, behaviour, own_version(behaviour) if stored else written_version(behaviour))
         if fault:
             yield invalid_value(path, source, fault)
@@ -220,7 +220,7 @@ _EXACT: Final = table(
 _ALTERNATIVES: Final = set_of(8, table(NAME, _EXACT), _NAME, "name")
 
 
-def _validate_kind(behaviour: ServedBehaviour, path: str, request: Object) -> Iterator[FieldError]:
+def _validate_kind(behaviour: ServedBehaviour, path: str, request: Object) -> Errors:
     """The errors of the one kind of request that there must be."""
     exactly, alternatives = request.get("exactly"), request.get("firstAvailable") or ()
     several = exactly is not None and bool(alternatives)
@@ -238,7 +238,7 @@ def _validate_kind(behaviour: ServedBehaviour, path: str, request: Object) -> It
 _REQUESTS: Final = row("requests", set_of(MOST_REQUESTS, table(NAME, by(_validate_kind)), _NAME, "name"))
 
 
-def _validate_constraint(behaviour: ServedBehaviour, path: str, constraint: Object) -> Iterator[FieldError]:
+def _validate_constraint(behaviour: ServedBehaviour, path: str, constraint: Object) -> Errors:
     for name in ("matchAttribute", "distinctAttribute"):
         if constraint.get(name) is not None:
             yield from placed(f"{path}.{name}", FULLY_QUALIFIED(behaviour, constraint[name]))
@@ -261,7 +261,7 @@ def references_to(names: Names) -> Check:
 def reference_to(names: Names) -> Check:
     """The check of the name of a request, or of one and its alternative."""
 
-    def validate(behaviour: ServedBehaviour, path: str, name: str) -> Iterator[FieldError]:
+    def validate(behaviour: ServedBehaviour, path: str, name: str) -> Errors:
         request, *alternatives = name.split("/")
         if len(alternatives) > 1:
             yield invalid_value(path, name, _UNNAMED)
@@ -317,7 +317,7 @@ _CONSUMERS: Final = row(
 )
 
 
-def validate_claim_status(behaviour: ServedBehaviour, claim: Object, old: Object | None) -> Iterator[FieldError]:
+def validate_claim_status(behaviour: ServedBehaviour, claim: Object, old: Object | None) -> Errors:
     """The errors of a written status of a claim."""
     if not behaviour.applies("claims-of-devices"):
         return
@@ -346,7 +346,7 @@ def validate_claim_status(behaviour: ServedBehaviour, claim: Object, old: Object
 def _validate_devices(behaviour: ServedBehaviour, status: Object, allocation: Object | None) -> Sequence[FieldError]:
     allocated = {device_key(one) for one in at(allocation or {}, "devices", "results") or ()}
 
-    def validate(behaviour: ServedBehaviour, path: str, device: Object) -> Iterator[FieldError]:
+    def validate(behaviour: ServedBehaviour, path: str, device: Object) -> Errors:
         if device_key(device) not in allocated:
             shown = Shown("/".join(filter(None, device_key(device))), _parts(behaviour, device))
             yield invalid_value(path, shown, "must be an allocated device in the claim")
@@ -363,7 +363,7 @@ def _parts(behaviour: ServedBehaviour, device: Object) -> Mapping[str, Any]:
     return {name: {} for name in (names if behaviour.applies("identities-of-devices-have-shares") else names[:3])}
 
 
-def _validate_share(behaviour: ServedBehaviour, path: str, uid: str) -> Iterator[FieldError]:
+def _validate_share(behaviour: ServedBehaviour, path: str, uid: str) -> Errors:
     """The errors of the uid of a share of a device."""
     wrong = _uuid_error(uid)
     if wrong:

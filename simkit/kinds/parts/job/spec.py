@@ -5,18 +5,19 @@ Follows ``pkg/apis/batch/validation/validation.go``, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from simkit.kinds.parts.go_printing.structures import structure, whole_numbers
 from simkit.kinds.parts.pod.template import validate_template
 from simkit.kinds.parts.validation.fields import repeats, validate_domain_path, validate_nonnegative
-from simkit.kinds.parts.validation.object_meta import validate_qualified_name
+from simkit.kinds.parts.validation.object_meta import QUALIFIED
 from simkit.kinds.rules import Condition, by, fields, items, must, placed, row, table
 from simkit.kinds.rules.row import Row
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import (
     OMITTED,
+    Errors,
     FieldError,
     Shown,
     duplicate,
@@ -43,7 +44,7 @@ def _chosen(field: str, *choices: str, when: Condition | None = None, since: str
     return row(field, must.be_given(listed), must.be_one_of(*choices), when=when, since=since, until=until)
 
 
-def _validate_values(behaviour: ServedBehaviour, path: str, codes: Object) -> Iterator[FieldError]:
+def _validate_values(behaviour: ServedBehaviour, path: str, codes: Object) -> Errors:
     """The errors of the values of exit codes."""
     values = codes.get("values") or ()
     if not values:
@@ -85,7 +86,7 @@ _RULE: Final = table(
     ),
     row("onExitCodes", by(_validate_values)),
     row("onPodConditions", must.have_at_most(_MOST_RULES)),
-    row("onPodConditions[]", row("type", by(validate_qualified_name), zero=""), _chosen("status", *_STATUSES)),
+    row("onPodConditions[]", row("type", QUALIFIED, zero=""), _chosen("status", *_STATUSES)),
     row(
         "",
         must.be_otherwise("specifying both OnExitCodes and OnPodConditions is not supported", _omitted),
@@ -116,7 +117,7 @@ class BadIndexes(ValueError):
     """A text that is no set of indexes; the message is kube-apiserver's."""
 
 
-def _validate_success_policy(behaviour: ServedBehaviour, path: str, spec: Object) -> Iterator[FieldError]:
+def _validate_success_policy(behaviour: ServedBehaviour, path: str, spec: Object) -> Errors:
     """The errors of the ``successPolicy`` of a job."""
     path = f"{path}.successPolicy"
     if spec.get("completionMode") != "Indexed":
@@ -134,7 +135,7 @@ _SUCCESS: Final = table(
 )
 
 
-def _validate_rule(path: str, rule: Object, completions: int) -> Iterator[FieldError]:
+def _validate_rule(path: str, rule: Object, completions: int) -> Errors:
     indexes, count = rule.get("succeededIndexes"), rule.get("succeededCount")
     if indexes is None and count is None:
         yield required(path, "at least one of succeededCount or succeededIndexes must be specified")
@@ -256,7 +257,7 @@ def _fails_more_than_all(spec: Object) -> bool:
     return _INDEXED(spec) and spec.get("completions") is not None and spec["maxFailedIndexes"] > spec["completions"]
 
 
-def _validate_manager_length(behaviour: ServedBehaviour, path: str, name: str) -> Iterator[FieldError]:
+def _validate_manager_length(behaviour: ServedBehaviour, path: str, name: str) -> Errors:
     if len(name.encode()) > _LONGEST_MANAGER:
         yield too_long_text(path, _LONGEST_MANAGER)
 

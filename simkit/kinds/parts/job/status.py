@@ -5,7 +5,7 @@ Follows ``pkg/apis/batch/validation/validation.go`` and ``pkg/registry/batch/job
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from simkit.kinds.parts.go_printing.structures import structure
@@ -14,7 +14,7 @@ from simkit.kinds.parts.job.spec import BadIndexes, counted, overlap
 from simkit.kinds.parts.template_owner import validate_nonnegative_fields
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import moment
-from simkit.meta.fielderror import OMITTED, FieldError, duplicate, invalid_value, required
+from simkit.meta.fielderror import OMITTED, Errors, FieldError, duplicate, invalid_value, required
 from simkit.meta.objects import Object, at
 
 _COUNTS: Final = ("active", "succeeded", "failed", "ready", "terminating")
@@ -53,7 +53,7 @@ def _true(status: Object) -> set[Any]:
     return {one.get("type") for one in status.get("conditions") or () if one.get("status") == "True"}
 
 
-def validate_job_status(behaviour: ServedBehaviour, job: Object, old: Object | None) -> Iterator[FieldError]:
+def validate_job_status(behaviour: ServedBehaviour, job: Object, old: Object | None) -> Errors:
     """The errors of a written status of a job."""
     changed = _Changed(job, old or {})
     strict = behaviour.applies("job-status-transitions")
@@ -74,7 +74,7 @@ def _refused(detail: str) -> FieldError:
     return invalid_value(_CONDITIONS, OMITTED, detail)
 
 
-def _validate_uncounted(status: Object) -> Iterator[FieldError]:
+def _validate_uncounted(status: Object) -> Errors:
     seen: set[str] = set()
     for name in ("succeeded", "failed"):
         for index, uid in enumerate(at(status, "uncountedTerminatedPods", name) or ()):
@@ -86,7 +86,7 @@ def _validate_uncounted(status: Object) -> Iterator[FieldError]:
             seen.add(uid)
 
 
-def _validate_completion(behaviour: ServedBehaviour, job: _Changed) -> Iterator[FieldError]:
+def _validate_completion(behaviour: ServedBehaviour, job: _Changed) -> Errors:
     """The condition Complete, the time of completion, and what they ask for."""
     end, start, complete = job.status.get("completionTime"), job.status.get("startTime"), "Complete" in job.true
     path = "status.completionTime"
@@ -111,7 +111,7 @@ def _validate_completion(behaviour: ServedBehaviour, job: _Changed) -> Iterator[
         yield _refused("cannot set Complete=True condition without the SuccessCriteriaMet=true condition")
 
 
-def _validate_finish(behaviour: ServedBehaviour, job: _Changed) -> Iterator[FieldError]:
+def _validate_finish(behaviour: ServedBehaviour, job: _Changed) -> Errors:
     """The errors of fields that a finished job may not have."""
     if not job.finished:
         return
@@ -128,7 +128,7 @@ def _validate_finish(behaviour: ServedBehaviour, job: _Changed) -> Iterator[Fiel
         yield invalid_value("status.uncountedTerminatedPods", shown, f"{told} empty for finished job")
 
 
-def _validate_indexes(job: _Changed) -> Iterator[FieldError]:
+def _validate_indexes(job: _Changed) -> Errors:
     done, failed = job.status.get("completedIndexes") or "", job.status.get("failedIndexes")
     completions, limit = job.spec.get("completions"), job.spec.get("backoffLimitPerIndex")
     of_done, of_failed = job.field("completedIndexes"), job.field("failedIndexes")
@@ -147,14 +147,14 @@ def _validate_indexes(job: _Changed) -> Iterator[FieldError]:
             yield invalid_value(paths[1], failed, f"failedIndexes and completedIndexes overlap at index: {common}")
 
 
-def _validate_format(path: str, text: str, completions: int) -> Iterator[FieldError]:
+def _validate_format(path: str, text: str, completions: int) -> Errors:
     try:
         counted(text, completions)
     except BadIndexes as error:
         yield invalid_value(path, text, f"error parsing {path.removeprefix('status.')}: {error}")
 
 
-def _validate_running(job: _Changed) -> Iterator[FieldError]:
+def _validate_running(job: _Changed) -> Errors:
     ending, ready = job.status.get("terminating") or 0, job.status.get("ready")
     if ending > 0 and job.finished and (job.ends or job.field("terminating")):
         yield invalid_value("status.terminating", ending, "terminating>0 is invalid for finished job")
@@ -162,7 +162,7 @@ def _validate_running(job: _Changed) -> Iterator[FieldError]:
         yield invalid_value("status.ready", ready, "cannot set more ready pods than active")
 
 
-def _validate_success(behaviour: ServedBehaviour, job: _Changed) -> Iterator[FieldError]:
+def _validate_success(behaviour: ServedBehaviour, job: _Changed) -> Errors:
     """A job meets the criteria of success only if it has not failed, and at first only if it has any."""
     met, policy, any_job = (
         _MET in job.true,
@@ -180,7 +180,7 @@ def _validate_success(behaviour: ServedBehaviour, job: _Changed) -> Iterator[Fie
         yield _refused("cannot set Complete=True for Job with SuccessPolicy unless SuccessCriteriaMet=True")
 
 
-def _validate_transition(behaviour: ServedBehaviour, job: _Changed) -> Iterator[FieldError]:
+def _validate_transition(behaviour: ServedBehaviour, job: _Changed) -> Errors:
     for name in _TERMINAL:
         if name in job.were and name not in job.true:
             yield _refused(f"cannot disable the terminal {name}=True condition")
@@ -212,7 +212,7 @@ def _resuming(job: _Changed) -> bool:
     return over and "Suspended" in job.were
 
 
-def _validate_success_transition(job: _Changed) -> Iterator[FieldError]:
+def _validate_success_transition(job: _Changed) -> Errors:
     if _MET in job.were and _MET not in job.true:
         yield _refused("cannot disable the SuccessCriteriaMet=True condition")
     if "Complete" in job.were and _MET not in job.were and _MET in job.true:

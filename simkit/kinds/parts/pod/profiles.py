@@ -14,7 +14,7 @@ from simkit.kinds.parts.validation.fields import DESCENDING
 from simkit.kinds.rules import placed
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import MIRROR_POD, label
-from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, quoted
+from simkit.meta.fielderror import Errors, forbidden_field, invalid_value, quoted
 from simkit.meta.integers import parse_int
 from simkit.meta.objects import Draft, Object, annotations_of, at, metadata
 from simkit.meta.podspec import CONTAINER_LISTS
@@ -154,9 +154,7 @@ _ANNOTATIONS_LOCAL: Final = "localhost/"
 _TYPES: Final = {"Unconfined": ("unconfined",), "RuntimeDefault": ("runtime/default", "docker/default")}
 
 
-def validate_annotation_value(
-    behaviour: ServedBehaviour, path: str, holder: Object, spec: Object
-) -> Iterator[FieldError]:
+def validate_annotation_value(behaviour: ServedBehaviour, path: str, holder: Object, spec: Object) -> Errors:
     """The errors of the values of annotations; ``holder`` is the pod or template of the spec."""
     annotations = annotations_of(holder)
     if not annotations:
@@ -171,20 +169,20 @@ def validate_annotation_value(
     yield from _validate_app_armor(path, annotations, spec)
 
 
-def _validate_cost(path: str, cost: str) -> Iterator[FieldError]:
+def _validate_cost(path: str, cost: str) -> Errors:
     number = parse_int(cost, bits=32)
     if number is None or cost != str(number):
         yield invalid_value(path, cost, "must be a 32bit integer")
 
 
-def _validate_seccomp(behaviour: ServedBehaviour, path: str, annotations: Mapping[str, str]) -> Iterator[FieldError]:
+def _validate_seccomp(behaviour: ServedBehaviour, path: str, annotations: Mapping[str, str]) -> Errors:
     for key, profile in annotations.items():
         if key != SECCOMP_POD and not key.startswith(SECCOMP_CONTAINER):
             continue
         yield from validate_seccomp_note(behaviour, f"{path}.{key}", profile)
 
 
-def validate_seccomp_note(behaviour: ServedBehaviour, path: str, profile: str) -> Iterator[FieldError]:
+def validate_seccomp_note(behaviour: ServedBehaviour, path: str, profile: str) -> Errors:
     """The errors of a seccomp profile in an annotation."""
     if profile.startswith(_ANNOTATIONS_LOCAL):
         yield from placed(path, DESCENDING(behaviour, profile.removeprefix(_ANNOTATIONS_LOCAL)))
@@ -192,7 +190,7 @@ def validate_seccomp_note(behaviour: ServedBehaviour, path: str, profile: str) -
         yield invalid_value(path, profile, "must be a valid seccomp profile")
 
 
-def _validate_app_armor(path: str, annotations: Mapping[str, str], spec: Object) -> Iterator[FieldError]:
+def _validate_app_armor(path: str, annotations: Mapping[str, str], spec: Object) -> Errors:
     names = {container.get("name") for _, container in every_container("", spec)}
     for key, profile in annotations.items():
         if not key.startswith(APP_ARMOR):
@@ -204,7 +202,7 @@ def _validate_app_armor(path: str, annotations: Mapping[str, str], spec: Object)
             yield invalid_value(f"{path}[{key}]", profile, f"invalid AppArmor profile name: {quoted(profile)}")
 
 
-def validate_annotation_change(behaviour: ServedBehaviour, path: str, pod: Object, old: Object) -> Iterator[FieldError]:
+def validate_annotation_change(behaviour: ServedBehaviour, path: str, pod: Object, old: Object) -> Errors:
     """The errors of changed immutable annotations, and the errors of the values once more."""
     values, old_values = annotations_of(pod), annotations_of(old)
     for key, value in old_values.items():
@@ -224,7 +222,7 @@ def _kept(key: str) -> str:
     return "mirror pod annotation" if key == MIRROR_POD else ""
 
 
-def validate_field_agreement(path: str, holder: Object, spec: Object) -> Iterator[FieldError]:
+def validate_field_agreement(path: str, holder: Object, spec: Object) -> Errors:
     """The errors of seccomp annotations that differ from the fields."""
     annotations = annotations_of(holder)
     if not annotations:
@@ -240,7 +238,7 @@ def validate_field_agreement(path: str, holder: Object, spec: Object) -> Iterato
             yield from _disagreement(f"{place}.seccompProfile", "seccomp", profile, annotations[key])
 
 
-def _disagreement(path: str, what: str, profile: Object, value: str) -> Iterator[FieldError]:
+def _disagreement(path: str, what: str, profile: Object, value: str) -> Errors:
     kind = profile.get("type")
     if kind == "Localhost":
         if not value.startswith(_ANNOTATIONS_LOCAL):
@@ -251,7 +249,7 @@ def _disagreement(path: str, what: str, profile: Object, value: str) -> Iterator
         yield forbidden_field(f"{path}.type", f"{what} type in annotation and field must match")
 
 
-def validate_app_armor_agreement(path: str, pod: Object, spec: Object) -> Iterator[FieldError]:
+def validate_app_armor_agreement(path: str, pod: Object, spec: Object) -> Errors:
     """The errors of AppArmor annotations of a new pod or a template that differ from the fields."""
     annotations = annotations_of(pod)
     if not annotations or (spec.get("os") or {}).get("name") == "windows":

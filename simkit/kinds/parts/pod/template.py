@@ -5,7 +5,7 @@ Follows ``pkg/apis/core/validation/validation.go``, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from simkit.kinds.parts.pod.profiles import (
@@ -17,7 +17,7 @@ from simkit.kinds.parts.pod.profiles import (
 from simkit.kinds.parts.pod.validation.spec import validate_pod_spec
 from simkit.kinds.parts.validation.object_meta import validate_annotations, validate_labels
 from simkit.meta.behaviour import ServedBehaviour
-from simkit.meta.fielderror import FieldError, forbidden_field, unsupported
+from simkit.meta.fielderror import Errors, forbidden_field, unsupported
 from simkit.meta.objects import Draft, Object, annotations_of, at, labels_of
 from simkit.meta.podspec import CONTAINER_LISTS
 
@@ -87,7 +87,7 @@ def _less(holder: Draft, key: str, names: set[Any]) -> Draft:
     return holder
 
 
-def validate_template(behaviour: ServedBehaviour, path: str, template: Object) -> Iterator[FieldError]:
+def validate_template(behaviour: ServedBehaviour, path: str, template: Object) -> Errors:
     """All errors of a pod template in itself."""
     spec = template.get("spec") or {}
     yield from validate_metadata(behaviour, path, template)
@@ -99,14 +99,14 @@ def validate_template(behaviour: ServedBehaviour, path: str, template: Object) -
         yield forbidden_field(f"{path}.spec.ephemeralContainers", text)
 
 
-def validate_metadata(behaviour: ServedBehaviour, path: str, template: Object) -> Iterator[FieldError]:
+def validate_metadata(behaviour: ServedBehaviour, path: str, template: Object) -> Errors:
     """The errors of the labels and annotations of a template."""
     yield from validate_labels(behaviour, f"{path}.labels", labels_of(template))
     yield from validate_annotations(behaviour, f"{path}.annotations", annotations_of(template))
     yield from validate_annotation_value(behaviour, f"{path}.annotations", template, template.get("spec") or {})
 
 
-def validate_lasting(path: str, template: Object, kind: str) -> Iterator[FieldError]:
+def validate_lasting(path: str, template: Object, kind: str) -> Errors:
     """The errors of a template for pods with restart policy Always."""
     spec = template.get("spec") or {}
     policy = spec.get("restartPolicy") or ""

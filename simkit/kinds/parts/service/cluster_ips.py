@@ -5,7 +5,7 @@ Follows ``pkg/apis/core/validation/validation.go``, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from operator import ne
 from typing import Any, Final
 
@@ -14,7 +14,7 @@ from simkit.kinds.parts.go_printing.structures import texts
 from simkit.kinds.parts.validation.fields import repeats
 from simkit.kinds.parts.validation.ip import family, validate_ip
 from simkit.meta.behaviour import ServedBehaviour
-from simkit.meta.fielderror import FieldError, Shown, duplicate, invalid_value, required, unsupported
+from simkit.meta.fielderror import Errors, FieldError, Shown, duplicate, invalid_value, required, unsupported
 from simkit.meta.objects import Draft, Object, at
 
 CLUSTER_IP, NODE_PORT, LOAD_BALANCER, EXTERNAL_NAME = "ClusterIP", "NodePort", "LoadBalancer", "ExternalName"
@@ -78,7 +78,7 @@ def validate_address_field(behaviour: ServedBehaviour, service: Object) -> Seque
     return errors if wrong else [*errors, *_validate_together(service, several)]
 
 
-def _validate_pair(behaviour: ServedBehaviour, single: str, several: Sequence[str]) -> Iterator[FieldError]:
+def _validate_pair(behaviour: ServedBehaviour, single: str, several: Sequence[str]) -> Errors:
     by_store = behaviour.applies("services-kept-by-the-store")
     if single and not several:
         yield required(_PATH)
@@ -90,7 +90,7 @@ def _validate_pair(behaviour: ServedBehaviour, single: str, several: Sequence[st
         yield invalid_value(_PATH, strings(several), f"must be empty when {reason}")
 
 
-def _validate_family(spec: Object) -> Iterator[FieldError]:
+def _validate_family(spec: Object) -> Errors:
     families = spec.get("ipFamilies") or ()
     again = repeats(families)
     for index, name in enumerate(families):
@@ -103,7 +103,7 @@ def _validate_family(spec: Object) -> Iterator[FieldError]:
         yield unsupported("spec.ipFamilyPolicy", policy, POLICIES)
 
 
-def _validate_each(behaviour: ServedBehaviour, several: Sequence[str]) -> Iterator[FieldError]:
+def _validate_each(behaviour: ServedBehaviour, several: Sequence[str]) -> Errors:
     for index, one in enumerate(several):
         if index == 0 and one == HEADLESS:
             if len(several) > 1:
@@ -112,7 +112,7 @@ def _validate_each(behaviour: ServedBehaviour, several: Sequence[str]) -> Iterat
             yield from validate_ip(behaviour, f"{_PATH}[{index}]", one)
 
 
-def _validate_together(service: Object, several: Sequence[str]) -> Iterator[FieldError]:
+def _validate_together(service: Object, several: Sequence[str]) -> Errors:
     if len(several) > 1 and len({family(one) for one in several}) < 2:
         yield invalid_value(_PATH, strings(several), "may specify no more than one IP for each IP family")
     if is_headless(service):
@@ -123,7 +123,7 @@ def _validate_together(service: Object, several: Sequence[str]) -> Iterator[Fiel
             yield invalid_value(f"{_PATH}[{index}]", one, text)
 
 
-def validate_address_change(service: Object, old: Object) -> Iterator[FieldError]:
+def validate_address_change(service: Object, old: Object) -> Errors:
     """The errors of changed addresses and families: the primary one is immutable, the secondary one may change."""
     if EXTERNAL_NAME in (type_of(service), type_of(old)) or (is_headless(service) and is_headless(old)):
         yield from ()
@@ -133,7 +133,7 @@ def validate_address_change(service: Object, old: Object) -> Iterator[FieldError
         yield from _family_changes(service, old)
 
 
-def _address_changes(service: Object, old: Object) -> Iterator[FieldError]:
+def _address_changes(service: Object, old: Object) -> Errors:
     now, before = service["spec"].get("clusterIPs") or [], at(old, "spec", "clusterIPs") or []
     if len(now) == len(before):
         for index, one in enumerate(before):
@@ -149,7 +149,7 @@ def _address_changes(service: Object, old: Object) -> Iterator[FieldError]:
         yield invalid_value("spec.ipFamilyPolicy", service["spec"].get("ipFamilyPolicy"), text)
 
 
-def _family_changes(service: Object, old: Object) -> Iterator[FieldError]:
+def _family_changes(service: Object, old: Object) -> Errors:
     if is_headless(service) or is_headless(old):
         return
     first = "spec.ipFamilies[0]"

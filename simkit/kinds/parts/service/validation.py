@@ -5,7 +5,7 @@ Follows ``pkg/apis/core/validation/validation.go``, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from simkit.kinds.parts.go_printing.structures import structure
@@ -34,7 +34,7 @@ from simkit.kinds.parts.validation.ip import (
 from simkit.kinds.rules import FIXED, placed
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import label
-from simkit.meta.fielderror import FieldError, duplicate, forbidden_field, invalid_value, required, unsupported
+from simkit.meta.fielderror import Errors, FieldError, duplicate, forbidden_field, invalid_value, required, unsupported
 from simkit.meta.name_validation import dns_label, dns_subdomain, label_value, qualified_name
 from simkit.meta.objects import Object, annotations_of, at
 from simkit.meta.wording import Written
@@ -42,9 +42,7 @@ from simkit.meta.wording import Written
 _MODES: Final = ("Proxy", "VIP")
 
 
-def validate_load_balancer_status(
-    behaviour: ServedBehaviour, path: str, status: Object, *, modes: bool
-) -> Iterator[FieldError]:
+def validate_load_balancer_status(behaviour: ServedBehaviour, path: str, status: Object, *, modes: bool) -> Errors:
     """The errors of a load balancer's ingress points; ``modes`` says whether each needs a mode."""
     points = (status.get("loadBalancer") or {}).get("ingress") or ()
     for index, point in enumerate(points):
@@ -59,7 +57,7 @@ def validate_load_balancer_status(
                 yield invalid_value(f"{where}.hostname", name, "must be a DNS name, not an IP address")
 
 
-def _validate_mode(where: str, ip: str, mode: str | None) -> Iterator[FieldError]:
+def _validate_mode(where: str, ip: str, mode: str | None) -> Errors:
     if ip and mode is None:
         yield required(f"{where}.ipMode", "must be specified when `ip` is set")
     elif not ip and mode is not None:
@@ -88,12 +86,12 @@ _OUTWARD_ONLY: Final = "may only be set when `type` is 'NodePort' or 'LoadBalanc
 _BALANCER_ONLY: Final = "may only be used when `type` is 'LoadBalancer'"
 
 
-def validate_service(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
+def validate_service(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Errors:
     """The errors of a new service; with ``old``, those of changed immutable fields."""
     return _validate_change(obj, old) if old is not None else validate_service_fields(behaviour, obj, None)
 
 
-def _validate_change(obj: Object, old: Object) -> Iterator[FieldError]:
+def _validate_change(obj: Object, old: Object) -> Errors:
     yield from validate_address_change(obj, old)
     yield from _validate_class(obj, old)
     ports = {at(service, "spec", "healthCheckNodePort") or 0 for service in (obj, old)}
@@ -111,7 +109,7 @@ def validate_service_status(behaviour: ServedBehaviour, obj: Object, old: Object
     return list(validate_load_balancer_status(behaviour, "status.loadBalancer", status, modes=True))
 
 
-def validate_service_fields(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
+def validate_service_fields(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Errors:
     """The errors of a service, in a change after those of its immutable fields."""
     spec = obj["spec"]
     yield from _validate_annotation(behaviour, obj)
@@ -139,7 +137,7 @@ def validate_service_fields(behaviour: ServedBehaviour, obj: Object, old: Object
     yield from _validate_distribution(behaviour, spec.get("trafficDistribution"))
 
 
-def _validate_annotation(behaviour: ServedBehaviour, obj: Object) -> Iterator[FieldError]:
+def _validate_annotation(behaviour: ServedBehaviour, obj: Object) -> Errors:
     annotations = annotations_of(obj)
     if not behaviour.applies("topology-mode-annotation"):
         return
@@ -148,7 +146,7 @@ def _validate_annotation(behaviour: ServedBehaviour, obj: Object) -> Iterator[Fi
         yield invalid_value(f"metadata.annotations[{_MODE}]", annotations[_MODE], text)
 
 
-def _validate_type(obj: Object) -> Iterator[FieldError]:
+def _validate_type(obj: Object) -> Errors:
     spec, kind = obj["spec"], type_of(obj)
     if kind == LOAD_BALANCER:
         for index, port in enumerate(spec.get("ports") or ()):
@@ -169,9 +167,7 @@ def _validate_type(obj: Object) -> Iterator[FieldError]:
         yield from (invalid_value("spec.externalName", name, text) for text in dns_subdomain(name))
 
 
-def _validate_port(
-    behaviour: ServedBehaviour, port: Object, path: str, names: set[str], *, named: bool
-) -> Iterator[FieldError]:
+def _validate_port(behaviour: ServedBehaviour, port: Object, path: str, names: set[str], *, named: bool) -> Errors:
     name = port.get("name") or ""
     if not name and named:
         yield required(f"{path}.name")
@@ -189,7 +185,7 @@ def _validate_port(
         yield from (invalid_value(f"{path}.appProtocol", value, text) for text in qualified_name(value))
 
 
-def _validate_affinity(spec: Object) -> Iterator[FieldError]:
+def _validate_affinity(spec: Object) -> Errors:
     affinity = spec["sessionAffinity"]
     if affinity not in _AFFINITIES:
         yield unsupported("spec.sessionAffinity", affinity, _AFFINITIES)
@@ -200,7 +196,7 @@ def _validate_affinity(spec: Object) -> Iterator[FieldError]:
             yield invalid_value("spec.sessionAffinityConfig.clientIP.timeoutSeconds", timeout, text)
 
 
-def _ports_together(obj: Object) -> Iterator[FieldError]:
+def _ports_together(obj: Object) -> Errors:
     ports = obj["spec"].get("ports") or ()
     if type_of(obj) == CLUSTER_IP:
         for index, port in enumerate(ports):
@@ -225,7 +221,7 @@ def _port_shown(protocol: str, port: int) -> Written:
     return structure("core.ServicePort", {"protocol": protocol, "port": port})
 
 
-def _validate_balancer_only(behaviour: ServedBehaviour, obj: Object) -> Iterator[FieldError]:
+def _validate_balancer_only(behaviour: ServedBehaviour, obj: Object) -> Errors:
     spec, balanced = obj["spec"], type_of(obj) == LOAD_BALANCER
     ranges = spec.get("loadBalancerSourceRanges") or ()
     annotation = annotations_of(obj).get(_RANGES)
@@ -252,13 +248,13 @@ def _validate_balancer_only(behaviour: ServedBehaviour, obj: Object) -> Iterator
         yield forbidden_field("spec.allocateLoadBalancerNodePorts", _BALANCER_ONLY)
 
 
-def _ranges_together(path: str, shown: str, ranges: Sequence[str]) -> Iterator[FieldError]:
+def _ranges_together(path: str, shown: str, ranges: Sequence[str]) -> Errors:
     """The one error of bad ranges up to 1.29."""
     if any(network(each.strip()) is None for each in ranges):
         yield invalid_value(path, shown, "must be a list of IP ranges. For example, 10.240.0.0/24,10.250.0.0/24 ")
 
 
-def _validate_class(obj: Object, old: Object | None) -> Iterator[FieldError]:
+def _validate_class(obj: Object, old: Object | None) -> Errors:
     path, chosen = "spec.loadBalancerClass", obj["spec"].get("loadBalancerClass")
     if old is not None:
         both = type_of(obj) == type_of(old) == LOAD_BALANCER
@@ -270,7 +266,7 @@ def _validate_class(obj: Object, old: Object | None) -> Iterator[FieldError]:
         yield from (invalid_value(path, chosen, text) for text in qualified_name(chosen))
 
 
-def _validate_distribution(behaviour: ServedBehaviour, chosen: str | None) -> Iterator[FieldError]:
+def _validate_distribution(behaviour: ServedBehaviour, chosen: str | None) -> Errors:
     if chosen is None or not behaviour.applies("traffic-distribution-checked"):
         return
     known = ("PreferClose", *(_NEAREST if behaviour.applies("traffic-stays-in-node-or-zone") else ()))
@@ -278,7 +274,7 @@ def _validate_distribution(behaviour: ServedBehaviour, chosen: str | None) -> It
         yield unsupported("spec.trafficDistribution", chosen, known)
 
 
-def _validate_traffic(behaviour: ServedBehaviour, obj: Object) -> Iterator[FieldError]:
+def _validate_traffic(behaviour: ServedBehaviour, obj: Object) -> Errors:
     spec = obj["spec"]
     path, policy = "spec.externalTrafficPolicy", spec.get("externalTrafficPolicy") or ""
     if not is_external(obj):

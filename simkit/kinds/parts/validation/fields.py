@@ -7,15 +7,15 @@ Follows ``generic.go`` of ``k8s.io/apimachinery/pkg/api/validation``, ``pkg/util
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, Final
 
 from simkit.kinds.parts.go_printing.structures import number_or_text
 from simkit.kinds.rules import FIXED, must, table
 from simkit.meta.behaviour import ServedBehaviour
-from simkit.meta.fielderror import FieldError, duplicate, invalid_value, quoted, required, too_long, unsupported
+from simkit.meta.fielderror import Errors, FieldError, duplicate, invalid_value, quoted, required, too_long, unsupported
 from simkit.meta.integers import saturating_int
-from simkit.meta.name_validation import dns_label, dns_subdomain, path_segment, qualified_name
+from simkit.meta.name_validation import dns_label, dns_subdomain, qualified_name
 from simkit.meta.objects import Object
 from simkit.meta.wording import Text, Worded, joined
 
@@ -23,26 +23,21 @@ _WILDCARD: Final = re.compile(r"\*\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a
 _PATH: Final = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
 
 
-def validate_nonnegative(path: str, number: int | None) -> Iterator[FieldError]:
+def validate_nonnegative(path: str, number: int | None) -> Errors:
     """The error of a negative number."""
     if number is not None and number < 0:
         yield invalid_value(path, number, "must be greater than or equal to 0")
 
 
-def validate_immutable_field(path: str, now: Any, before: Any) -> Iterator[FieldError]:
+def validate_immutable_field(path: str, now: Any, before: Any) -> Errors:
     """The error of a changed immutable field."""
     if now != before:
         yield invalid_value(path, now, FIXED)
 
 
-def validate_text(path: str, text: str, rule: Callable[[str], Sequence[Text]]) -> Iterator[FieldError]:
+def validate_text(path: str, text: str, rule: Callable[[str], Sequence[Text]]) -> Errors:
     """The errors of a text with a format."""
     return (invalid_value(path, text, why) for why in rule(text))
-
-
-def segment(name: str) -> Sequence[str]:
-    """The errors of a name that must be a path segment."""
-    return path_segment(name)
 
 
 def wildcard_subdomain(name: str) -> Sequence[str]:
@@ -58,7 +53,7 @@ def wildcard_subdomain(name: str) -> Sequence[str]:
     return wrong
 
 
-def validate_qualified_domain(path: str, name: str) -> Iterator[FieldError]:
+def validate_qualified_domain(path: str, name: str) -> Errors:
     """The errors of a fully qualified domain name, perhaps with a trailing dot."""
     if not name:
         yield required(path)
@@ -75,7 +70,7 @@ def validate_qualified_domain(path: str, name: str) -> Iterator[FieldError]:
             yield invalid_value(path, found, joined(",", dns_label(found)))
 
 
-def validate_qualified_webhook(path: str, name: str) -> Iterator[FieldError]:
+def validate_qualified_webhook(path: str, name: str) -> Errors:
     """The errors of a webhook's name, which needs three parts."""
     if not name:
         yield required(path)
@@ -87,7 +82,7 @@ def validate_qualified_webhook(path: str, name: str) -> Iterator[FieldError]:
         yield invalid_value(path, name, "should be a domain with at least three segments separated by dots")
 
 
-def validate_domain_path(behaviour: ServedBehaviour, path: str, text: str) -> Iterator[FieldError]:
+def validate_domain_path(behaviour: ServedBehaviour, path: str, text: str) -> Errors:
     """The errors of a path under a domain, such as ``example.com/name``."""
     if not text:
         yield required(path)
@@ -108,7 +103,7 @@ _PERCENT_RULE: Final = (
 )
 
 
-def validate_int_or_percent(behaviour: ServedBehaviour, path: str, value: int | str) -> Iterator[FieldError]:
+def validate_int_or_percent(behaviour: ServedBehaviour, path: str, value: int | str) -> Errors:
     """The errors of a number or percentage of pods."""
     if isinstance(value, str):
         if not _PERCENT.fullmatch(value):
@@ -117,7 +112,7 @@ def validate_int_or_percent(behaviour: ServedBehaviour, path: str, value: int | 
         yield from validate_nonnegative(path, value)
 
 
-def validate_at_most_100_percent(behaviour: ServedBehaviour, path: str, value: int | str) -> Iterator[FieldError]:
+def validate_at_most_100_percent(behaviour: ServedBehaviour, path: str, value: int | str) -> Errors:
     """The error of a percentage above 100."""
     if isinstance(value, str) and _PERCENT.fullmatch(value) and (saturating_int(value[:-1]) or 0) > 100:
         yield invalid_value(path, number_or_text(value), "must not be greater than 100%")
@@ -188,7 +183,7 @@ _LONGEST_DOMAIN: Final = 253
 _LONGEST: Final = _LONGEST_DOMAIN + 1 + 253 + 63 + 1
 
 
-def validate_signer_name(path: str, name: str) -> Iterator[FieldError]:
+def validate_signer_name(path: str, name: str) -> Errors:
     """The errors of the name of a signer."""
     if not name:
         yield required(path)
@@ -200,22 +195,19 @@ def validate_signer_name(path: str, name: str) -> Iterator[FieldError]:
         return
     if len(domain) > _LONGEST_DOMAIN:
         yield too_long(path, _LONGEST_DOMAIN)
-    part = next((part for part in domain.split(".") if dns_label(part)), None)
-    if part is not None:
-        yield from (
-            invalid_value(path, domain, joined(": ", (f"validating label {quoted(part)}", why)))
-            for why in dns_label(part)
-        )
+    yield from _first_label(path, domain, dns_label)
     if "." not in domain:
         yield invalid_value(path, domain, "should be a domain with at least two segments separated by dots")
-    part = next((part for part in rest.split(".") if dns_subdomain(part)), None)
-    if part is not None:
-        yield from (
-            invalid_value(path, rest, joined(": ", (f"validating label {quoted(part)}", why)))
-            for why in dns_subdomain(part)
-        )
+    yield from _first_label(path, rest, dns_subdomain)
     if len(name) > _LONGEST:
         yield too_long(path, _LONGEST)
+
+
+def _first_label(path: str, text: str, rule: Callable[[str], Sequence[Text]]) -> list[FieldError]:
+    """The errors of the first part between dots that has any."""
+    wrong = next(((part, rule(part)) for part in text.split(".") if rule(part)), ("", ()))
+    told = f"validating label {quoted(wrong[0])}"
+    return [invalid_value(path, text, joined(": ", (told, why))) for why in wrong[1]]
 
 
 NO_BACKSTEPS: Final = must.hold(lambda path: ".." not in path.split("/"), "must not contain '..'")
@@ -242,19 +234,18 @@ _REASON_RULE: Final = (
 
 def validate_conditions(
     behaviour: ServedBehaviour, path: str, conditions: Sequence[Object], stamp: str = "lastTransitionTime"
-) -> Iterator[FieldError]:
+) -> Errors:
     """The errors of a list of conditions. One without the time in the field ``stamp`` lacks its ``lastTransitionTime``,
     as kube-apiserver calls it."""
-    seen: set[str] = set()
+    again = repeats(condition.get("type") or "" for condition in conditions)
     for index, condition in enumerate(conditions):
         kind = condition.get("type") or ""
-        if kind in seen:
+        if index in again:
             yield duplicate(f"{path}[{index}].type", kind)
-        seen.add(kind)
         yield from _validate_fields(f"{path}[{index}]", condition, kind, stamp)
 
 
-def _validate_fields(path: str, condition: Object, kind: str, stamp: str) -> Iterator[FieldError]:
+def _validate_fields(path: str, condition: Object, kind: str, stamp: str) -> Errors:
     yield from (invalid_value(f"{path}.type", kind, text) for text in qualified_name(kind))
     if condition.get("status") not in _STATUSES:
         yield unsupported(f"{path}.status", condition.get("status") or "", _STATUSES)

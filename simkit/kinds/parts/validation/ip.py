@@ -7,14 +7,14 @@ Follows ``k8s.io/apimachinery/pkg/util/validation/validation.go``, ``pkg/apis/co
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Final
 
 from simkit.kinds.rules import by, must, placed
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.bounded_cache import cached_when_short
-from simkit.meta.fielderror import FieldError, invalid_value, quoted
+from simkit.meta.fielderror import Errors, invalid_value, quoted
 from simkit.meta.integers import is_digits, parse_int
 from simkit.meta.name_validation import port_name
 from simkit.meta.netip import NotNetip, parse_address, parse_prefix
@@ -67,7 +67,7 @@ def family(text: str) -> str:
 
 def validate_ip(
     behaviour: ServedBehaviour, path: str, text: str, kept: Collection[str] = (), *, formerly: str = NOT_AN_ADDRESS
-) -> Iterator[FieldError]:
+) -> Errors:
     """The errors of an address in a field that is older than strict rules; stored ones may be ``kept``.
 
     ``formerly`` is what is said of a text that is no address up to 1.29.
@@ -81,7 +81,7 @@ def validate_ip(
         yield from _validate_form(path, text)
 
 
-def _validate_form(path: str, text: str) -> Iterator[FieldError]:
+def _validate_form(path: str, text: str) -> Errors:
     """Other software may take leading zeros for octal numbers, and addresses of one family for the other's."""
     try:
         exact = parse_address(text)
@@ -92,16 +92,18 @@ def _validate_form(path: str, text: str) -> Iterator[FieldError]:
         yield invalid_value(path, text, "must not be an IPv4-mapped IPv6 address")
 
 
-def validate_canonical_ip(path: str, text: str) -> Iterator[FieldError]:
+def validate_canonical_ip(path: str, text: str) -> Errors:
     """The errors of an address in a field of today: it must be written as Go writes it."""
     found = address(text)
     if found is None:
         yield invalid_value(path, text, NOT_AN_ADDRESS)
         return
-    wrong = list(_validate_form(path, text))
-    yield from wrong
-    if not wrong and text != shown_address(found):
-        yield invalid_value(path, text, f"must be in canonical form ({quoted(shown_address(found))})")
+    yield from list(_validate_form(path, text)) or _validate_canonical(path, text, shown_address(found))
+
+
+def _validate_canonical(path: str, text: str, canonical: str) -> Errors:
+    if text != canonical:
+        yield invalid_value(path, text, f"must be in canonical form ({quoted(canonical)})")
 
 
 def is_mapped(found: Address) -> bool:
@@ -117,7 +119,7 @@ def shown_address(found: Address) -> str:
 
 def validate_cidr(
     behaviour: ServedBehaviour, path: str, text: str, kept: Collection[str] = (), *, formerly: str = NOT_A_RANGE
-) -> Iterator[FieldError]:
+) -> Errors:
     """The errors of a range in a field that is older than strict rules; stored ones may be ``kept``.
 
     ``formerly`` is what is said of a text that is no range up to 1.29.
@@ -130,7 +132,7 @@ def validate_cidr(
         yield from _validate_range(path, text)
 
 
-def _validate_range(path: str, text: str) -> Iterator[FieldError]:
+def _validate_range(path: str, text: str) -> Errors:
     try:
         start, length = parse_prefix(text)
     except NotNetip:
@@ -142,19 +144,16 @@ def _validate_range(path: str, text: str) -> Iterator[FieldError]:
         yield invalid_value(path, text, "must not have bits set beyond the prefix length")
 
 
-def validate_canonical_cidr(path: str, text: str) -> Iterator[FieldError]:
+def validate_canonical_cidr(path: str, text: str) -> Errors:
     """The errors of a range in a field of today: it must be written as Go writes it."""
     found = network(text)
     if found is None:
         yield invalid_value(path, text, NOT_A_RANGE)
         return
-    wrong = list(_validate_range(path, text))
-    yield from wrong
-    if not wrong and text != str(found):
-        yield invalid_value(path, text, f"must be in canonical form ({quoted(str(found))})")
+    yield from list(_validate_range(path, text)) or _validate_canonical(path, text, str(found))
 
 
-def validate_non_special_ip(behaviour: ServedBehaviour, path: str, text: str) -> Iterator[FieldError]:
+def validate_non_special_ip(behaviour: ServedBehaviour, path: str, text: str) -> Errors:
     """The errors of an address that must not be unspecified, loopback, link-local or multicast."""
     found = address(text)
     if found is None:
@@ -176,36 +175,28 @@ def validate_non_special_ip(behaviour: ServedBehaviour, path: str, text: str) ->
 _LINK_LOCAL_MULTICAST: Final = (ip_network("224.0.0.0/24"), ip_network("ff02::/16"))
 
 
-_ACCEPTED: Final = "was accepted, but will be invalid in a future Kubernetes release"
-
-
 def ip_warnings(behaviour: ServedBehaviour, path: str, text: str) -> Iterator[str]:
     """Warnings about an address that other software may read differently, or not at all."""
     if behaviour.applies("addresses-warned-about"):
-        yield from _form_warnings(behaviour, path, text)
-        return
-    try:
-        found = parse_address(text)
-    except NotNetip as error:
-        yield f"{path}: IP address {_ACCEPTED}: {error}"
-        return
-    if found.version == 6 and str(found) != text:
-        shown = f"IPv6 address {quoted(text)} is not in RFC 5952 canonical format ({quoted(str(found))})"
-        yield f"{path}: {shown}, which may cause controller apply-loops"
+        return _form_warnings(behaviour, path, text)
+    return _older_warnings(path, "address", text, lambda: str(parse_address(text)))
 
 
 def cidr_warnings(behaviour: ServedBehaviour, path: str, text: str) -> Iterator[str]:
     """Warnings about a range that other software may read differently, or not at all."""
     if behaviour.applies("addresses-warned-about"):
-        yield from _range_warnings(behaviour, path, text)
-        return
+        return _range_warnings(behaviour, path, text)
+    return _older_warnings(path, "prefix", text, lambda: "{}/{}".format(*parse_prefix(text)))
+
+
+def _older_warnings(path: str, noun: str, text: str, read: Callable[[], str]) -> Iterator[str]:
     try:
-        found, length = parse_prefix(text)
+        canonical = read()
     except NotNetip as error:
-        yield f"{path}: IP prefix {_ACCEPTED}: {error}"
+        yield f"{path}: IP {noun} was accepted, but will be invalid in a future Kubernetes release: {error}"
         return
-    if found.version == 6 and f"{found}/{length}" != text:
-        shown = f"IPv6 prefix {quoted(text)} is not in RFC 5952 canonical format ({quoted(f'{found}/{length}')})"
+    if ":" in canonical and canonical != text:
+        shown = f"IPv6 {noun} {quoted(text)} is not in RFC 5952 canonical format ({quoted(canonical)})"
         yield f"{path}: {shown}, which may cause controller apply-loops"
 
 
@@ -261,18 +252,17 @@ def _range_warnings(behaviour: ServedBehaviour, path: str, text: str) -> Iterato
         yield f"{path}: IPv6 CIDR value {quoted(text)} should be in RFC 5952 canonical format ({quoted(shown)})"
 
 
-def validate_interface_address(behaviour: ServedBehaviour, path: str, text: str) -> Iterator[FieldError]:
+def validate_interface_address(behaviour: ServedBehaviour, path: str, text: str) -> Errors:
     """The errors of the address of a network interface with the length of its network."""
     found, start = network(text), address(text.partition("/")[0])
     if found is None or start is None:
         yield invalid_value(path, text, "must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)")
         return
-    canonical = f"{shown_address(start)}/{found.prefixlen - (96 if is_mapped(start) else 0)}"
-    if text != canonical:
-        yield invalid_value(path, text, f"must be in canonical form ({quoted(canonical)})")
+    length = found.prefixlen - (96 if is_mapped(start) else 0)
+    yield from _validate_canonical(path, text, f"{shown_address(start)}/{length}")
 
 
-def _validate_port_or_name(behaviour: ServedBehaviour, path: str, value: int | str) -> Iterator[FieldError]:
+def _validate_port_or_name(behaviour: ServedBehaviour, path: str, value: int | str) -> Errors:
     if isinstance(value, str):
         yield from (invalid_value(path, value, text) for text in port_name(value))
     else:

@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from simkit.kinds.parts.go_printing.structures import structure, structures, texts
-from simkit.kinds.parts.validation.fields import segment, validate_text
-from simkit.kinds.rules import Row, by, fields, must, placed, row, table
+from simkit.kinds.parts.validation.fields import validate_text
+from simkit.kinds.rules import REQUIRED, Row, by, fields, must, placed, row, table
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import label
-from simkit.meta.fielderror import FieldError, invalid_value, required, too_long
-from simkit.meta.name_validation import dns_subdomain, label_value, qualified_name
+from simkit.meta.fielderror import Errors, FieldError, invalid_value, too_long
+from simkit.meta.name_validation import dns_subdomain, label_value, path_segment, qualified_name
 from simkit.meta.names import GroupVersion
 from simkit.meta.objects import Object
 from simkit.meta.wording import Worded, told
@@ -49,7 +49,7 @@ _EXPRESSION: Final = table(
     known_operator(*_WITH_VALUES, *_WITHOUT_VALUES),
     row("key", QUALIFIED, zero=""),
 )
-_VALUES: Final = row("values[]", must.be(label_value), since="values-of-selectors-checked")
+_OF_LABELS: Final = table(_EXPRESSION, row("values[]", must.be(label_value), since="values-of-selectors-checked"))
 
 
 def validate_label_selector(
@@ -62,49 +62,32 @@ def validate_label_selector(
     any_value
         Whether expressions may list values that no label can have.
     """
-    return list(_validate_fields(behaviour, selector or {}, path, any_value))
+    selector, check = selector or {}, _EXPRESSION if any_value else _OF_LABELS
+    errors = list(validate_labels(behaviour, f"{path}.matchLabels", selector.get("matchLabels") or {}))
+    for index, expression in enumerate(selector.get("matchExpressions") or ()):
+        errors += placed(f"{path}.matchExpressions[{index}]", check(behaviour, expression))
+    return errors
 
 
 LABEL_SELECTOR: Final = by(lambda behaviour, path, selector: validate_label_selector(behaviour, selector, path))
-
-
-def _validate_fields(behaviour: ServedBehaviour, selector: Object, path: str, any_value: bool) -> Iterator[FieldError]:
-    for key, value in (selector.get("matchLabels") or {}).items():
-        yield from (invalid_value(f"{path}.matchLabels", key, text) for text in qualified_name(key))
-        yield from (invalid_value(f"{path}.matchLabels", value, text) for text in label_value(value))
-    for index, expression in enumerate(selector.get("matchExpressions") or ()):
-        yield from _validate_expression(behaviour, expression, f"{path}.matchExpressions[{index}]", any_value)
-
-
-def _validate_expression(
-    behaviour: ServedBehaviour, expression: Object, path: str, any_value: bool
-) -> Iterator[FieldError]:
-    yield from placed(path, _EXPRESSION(behaviour, expression))
-    if not any_value:
-        yield from placed(path, _VALUES(behaviour, expression))
 
 
 _ANNOTATIONS_LIMIT: Final = 256 * 1024
 """The most bytes of all keys and values together."""
 
 
-def validate_labels(behaviour: ServedBehaviour, path: str, labels: Mapping[str, str]) -> Iterator[FieldError]:
+def validate_labels(behaviour: ServedBehaviour, path: str, labels: Mapping[str, str]) -> Errors:
     """The errors of a map of labels."""
     for key, value in labels.items():
         yield from (invalid_value(path, key, text) for text in qualified_name(key))
         yield from (invalid_value(path, value, text) for text in label_value(value))
 
 
-def validate_annotations(behaviour: ServedBehaviour, path: str, annotations: Mapping[str, str]) -> Iterator[FieldError]:
+def validate_annotations(behaviour: ServedBehaviour, path: str, annotations: Mapping[str, str]) -> Errors:
     """The errors of a map of annotations; their keys are checked in lower case."""
     yield from (invalid_value(path, key, text) for key in annotations for text in qualified_name(key.lower()))
     if sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items()) > _ANNOTATIONS_LIMIT:
         yield too_long(path, _ANNOTATIONS_LIMIT)
-
-
-def validate_qualified_name(behaviour: ServedBehaviour, path: str, name: str) -> Iterator[FieldError]:
-    """The errors of a qualified name, such as the key of a label."""
-    return iter(placed(path, QUALIFIED(behaviour, name)))
 
 
 FOREGROUND: Final = "foregroundDeletion"
@@ -150,6 +133,9 @@ def _shown_owner(behaviour: ServedBehaviour, owner: Mapping[str, Any]) -> str:
     return f"{owner.get('kind', '')}/{name}" if behaviour.applies("owners-told-with-kinds") else name
 
 
+_ALONE, _EMPTY = "owner-errors-name-field-alone", "must not be empty"
+
+
 def _validate_one_owner(owner: Mapping[str, Any], field: str) -> list[FieldError]:
     errors: list[FieldError] = []
     api_version = owner.get("apiVersion", "")
@@ -157,16 +143,13 @@ def _validate_one_owner(owner: Mapping[str, Any], field: str) -> list[FieldError
     if not group_version.version:
         errors.append(invalid_value(f"{field}.apiVersion", api_version, "version must not be empty"))
     errors += [
-        invalid_value(f"{field}.{name}", owner.get(name, ""), _empty(name))
+        invalid_value(f"{field}.{name}", owner.get(name, ""), Worded(_ALONE, _EMPTY, f"{name} {_EMPTY}"))
         for name in ("kind", "name", "uid")
         if not owner.get(name)
     ]
     if (group_version, owner.get("kind")) == (GroupVersion("", "v1"), "Event"):
-        errors.append(
-            invalid_value(
-                field, structure("v1.OwnerReference", owner), "/v1, Kind=Event is disallowed from being an owner"
-            )
-        )
+        text = "/v1, Kind=Event is disallowed from being an owner"
+        errors.append(invalid_value(field, structure("v1.OwnerReference", owner), text))
     return errors
 
 
@@ -182,25 +165,23 @@ def validate_finalizers(metadata: Mapping[str, Any], field: str = "metadata") ->
     return errors
 
 
-def _empty(name: str) -> Worded:
-    return Worded("owner-errors-name-field-alone", "must not be empty", f"{name} must not be empty")
+_TOLD: Final = "references-told-as-required"
+_KIND_AND_NAME: Final = table(
+    row("kind", must.be_given(Worded(_TOLD, "", "kind is required")), must.be(path_segment)),
+    row("name", must.be_given(Worded(_TOLD, "", "name is required")), must.be(path_segment)),
+)
 
 
-def validate_local_reference(behaviour: ServedBehaviour, path: str, reference: Object | None) -> Iterator[FieldError]:
+def validate_local_reference(behaviour: ServedBehaviour, path: str, reference: Object | None) -> Errors:
     """The errors of ``apiGroup``, ``kind`` and ``name`` of a reference."""
     if reference is None:
         return
     if reference.get("apiGroup") is not None:
         yield from validate_text(f"{path}.apiGroup", reference["apiGroup"], dns_subdomain)
-    for name in ("kind", "name"):
-        value = reference.get(name) or ""
-        if not value:
-            yield required(f"{path}.{name}", Worded("references-told-as-required", "", f"{name} is required"))
-        else:
-            yield from validate_text(f"{path}.{name}", value, segment)
+    yield from placed(path, _KIND_AND_NAME(behaviour, reference))
 
 
-def validate_version(path: str, version: str, *, core: bool) -> Iterator[FieldError]:
+def validate_version(path: str, version: str, *, core: bool) -> Errors:
     """The errors of an API version, which must be one of a named group unless the ``core`` group will do."""
     if version.count("/") > 1:
         yield invalid_value(path, version, f"unexpected GroupVersion string: {version}")
@@ -208,14 +189,11 @@ def validate_version(path: str, version: str, *, core: bool) -> Iterator[FieldEr
         yield invalid_value(path, version, "apiVersion must specify API group")
 
 
-def validate_scaled_reference(behaviour: ServedBehaviour, path: str, reference: Object) -> Iterator[FieldError]:
-    """The errors of ``kind`` and ``name`` of a reference to a scaled or measured object."""
-    for name in ("kind", "name"):
-        value = reference.get(name) or ""
-        if not value:
-            yield required(f"{path}.{name}")
-        else:
-            yield from validate_text(f"{path}.{name}", value, segment)
+SCALED_REFERENCE: Final = table(
+    row("kind", REQUIRED, must.be(path_segment)),
+    row("name", REQUIRED, must.be(path_segment)),
+)
+"""The check of ``kind`` and ``name`` of a reference to a scaled or measured object."""
 
 
 _NEWER: Final = {

@@ -15,12 +15,12 @@ from simkit.meta.certificate_errors import unreadable
 from simkit.meta.fielderror import Shown
 
 if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.types import PublicKeyTypes
+    from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes, PublicKeyTypes
 
 _BEGIN: Final = re.compile(rb"^-----BEGIN ([^-\n]++)-----(\s*+)", re.MULTILINE)
 _END: Final = re.compile(rb"^-----END ([^-\n]++)-----", re.MULTILINE)
-_REQUEST: Final = b"CERTIFICATE REQUEST"
-_CERTIFICATE: Final = b"CERTIFICATE"
+_CERTIFICATE: Final = "CERTIFICATE"
+_KEY: Final = "PRIVATE KEY"
 _SEQUENCE: Final = 0x30
 
 
@@ -50,9 +50,11 @@ def entries(content: bytes) -> Iterator[Entry]:
         headed = b":" in body
         if headed:
             body = b"\n".join(line for line in body.splitlines() if b":" not in line)
-        der = _decoded(body)
-        if der is not None:
-            yield Entry(label.decode("utf-8", "replace"), headed, der)
+        try:
+            der = base64.b64decode(b"".join(body.split()), validate=True)
+        except ValueError:
+            continue
+        yield Entry(label.decode("utf-8", "replace"), headed, der)
 
 
 def _labelled(content: bytes) -> Iterator[tuple[bytes, bytes]]:
@@ -79,11 +81,8 @@ def request_error(encoded: str | None) -> str:
     from cryptography import x509
     from cryptography.exceptions import UnsupportedAlgorithm
 
-    label, body = next(_labelled(base64.b64decode(encoded or "")), (b"", b""))
-    if label != _REQUEST:
-        return "PEM block type must be CERTIFICATE REQUEST"
-    der = _decoded(body)
-    if der is None:
+    label, der = next(blocks(base64.b64decode(encoded or "")), ("", b""))
+    if label != "CERTIFICATE REQUEST":
         return "PEM block type must be CERTIFICATE REQUEST"
     try:
         request = x509.load_der_x509_csr(der)
@@ -112,13 +111,6 @@ def _unverified(key: PublicKeyTypes) -> str:
     return f"x509: {'Ed25519' if isinstance(key, Ed25519PublicKey) else 'ECDSA'} verification failure"
 
 
-def _decoded(text: bytes) -> bytes | None:
-    try:
-        return base64.b64decode(b"".join(text.split()), validate=True)
-    except ValueError:
-        return None
-
-
 def _not_asn1(der: bytes) -> str:
     """Go's error for bytes that are no ASN.1 sequence, or are truncated."""
     if not der:
@@ -139,17 +131,10 @@ def certificates_error(encoded: str | None) -> str:
         return ""
     from cryptography import x509
 
-    content = base64.b64decode(encoded)
-    found = False
-    for label, body in _labelled(content):
-        headed = b":" in body
-        der = b"" if headed else _decoded(body)
-        if der is None:
-            continue
-        found = True
+    found = list(entries(base64.b64decode(encoded)))
+    for label, headed, der in found:
         if label != _CERTIFICATE:
-            named = label.decode("utf-8", "replace")
-            return f'only CERTIFICATE PEM blocks are allowed, found "{named}"'
+            return f'only CERTIFICATE PEM blocks are allowed, found "{label}"'
         if headed:
             return "no PEM block headers are permitted"
         if not der:
@@ -161,13 +146,6 @@ def certificates_error(encoded: str | None) -> str:
     return "" if found else "must contain at least one CERTIFICATE PEM block"
 
 
-if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes, PublicKeyTypes
-
-_CERTIFICATE_LABEL: Final = "CERTIFICATE"
-_KEY: Final = "PRIVATE KEY"
-
-
 def key_pair_error(certificates: bytes, key: bytes) -> str:
     """The reason why a certificate chain and a key, both PEM, are no pair; empty if they are one.
 
@@ -177,7 +155,7 @@ def key_pair_error(certificates: bytes, key: bytes) -> str:
     'tls: failed to find any PEM data in certificate input'
     """
     chain = list(blocks(certificates))
-    first = next((der for kind, der in chain if kind == _CERTIFICATE_LABEL), None)
+    first = next((der for kind, der in chain if kind == _CERTIFICATE), None)
     if first is None:
         return _no_certificate([kind for kind, _ in chain])
     skipped: list[str] = []
@@ -205,7 +183,7 @@ def _no_certificate(skipped: list[str]) -> str:
 def _no_key(skipped: list[str]) -> str:
     if not skipped:
         return "tls: failed to find any PEM data in key input"
-    if skipped == [_CERTIFICATE_LABEL]:
+    if skipped == [_CERTIFICATE]:
         return "tls: found a certificate rather than a key in the PEM for the private key"
     return (
         'tls: failed to find PEM block with type ending in "PRIVATE KEY" in key input after skipping PEM blocks of '

@@ -5,12 +5,12 @@ Follows ``pkg/apis/core/validation/validation.go``, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from simkit.meta import domain
 from simkit.meta.behaviour import ServedBehaviour
-from simkit.meta.fielderror import FieldError, Shown, invalid_value
+from simkit.meta.fielderror import Errors, FieldError, Shown, invalid_value
 from simkit.meta.integers import parse_int
 from simkit.meta.name_validation import qualified_name
 from simkit.meta.quantity import NANO, Quantity, canonical, parse
@@ -67,13 +67,13 @@ def _scaled(text: str, quantity: Quantity) -> tuple[int, int]:
     return value, _POWERS.get(text[len(digits) :], 0)
 
 
-def validate_nonnegative_quantity(behaviour: ServedBehaviour, path: str, text: str) -> Iterator[FieldError]:
+def validate_nonnegative_quantity(behaviour: ServedBehaviour, path: str, text: str) -> Errors:
     """The error of a negative quantity."""
     if parse(text).nano < 0:
         yield invalid_value(path, text, NOT_NEGATIVE)
 
 
-def validate_resource_quantity(behaviour: ServedBehaviour, path: str, resource: str, text: str) -> Iterator[FieldError]:
+def validate_resource_quantity(behaviour: ServedBehaviour, path: str, resource: str, text: str) -> Errors:
     """The errors of an amount of a resource."""
     yield from validate_nonnegative_quantity(behaviour, path, text)
     if is_counted(resource) and parse(text).nano % NANO:
@@ -95,7 +95,7 @@ def is_extended(resource: str) -> bool:
     return not is_native(resource) and not resource.startswith("requests.") and not qualified_name(resource)
 
 
-def validate_resource_name(behaviour: ServedBehaviour, path: str, resource: str) -> Iterator[FieldError]:
+def validate_resource_name(behaviour: ServedBehaviour, path: str, resource: str) -> Errors:
     """The errors of the name of a resource of any kind."""
     wrong = qualified_name(resource)
     yield from (invalid_value(path, bare(behaviour, resource), text) for text in wrong)
@@ -103,20 +103,18 @@ def validate_resource_name(behaviour: ServedBehaviour, path: str, resource: str)
         yield invalid_value(path, bare(behaviour, resource), "must be a standard resource type or fully qualified")
 
 
-def validate_container_resource_name(behaviour: ServedBehaviour, path: str, resource: str) -> Iterator[FieldError]:
+def validate_container_resource_name(behaviour: ServedBehaviour, path: str, resource: str) -> Errors:
     """The errors of the name of a resource that containers ask for."""
     return _for_containers(behaviour, path, resource, list(validate_resource_name(behaviour, path, resource)))
 
 
-def validate_metric_resource_name(behaviour: ServedBehaviour, path: str, resource: str) -> Iterator[FieldError]:
+def validate_metric_resource_name(behaviour: ServedBehaviour, path: str, resource: str) -> Errors:
     """The same for the name of a metric, which stands in quotes where it is no name at all."""
     wrong = [invalid_value(path, resource, text) for text in qualified_name(resource)]
     return _for_containers(behaviour, path, resource, wrong or list(validate_resource_name(behaviour, path, resource)))
 
 
-def _for_containers(
-    behaviour: ServedBehaviour, path: str, resource: str, errors: Sequence[FieldError]
-) -> Iterator[FieldError]:
+def _for_containers(behaviour: ServedBehaviour, path: str, resource: str, errors: Sequence[FieldError]) -> Errors:
     yield from errors
     if "/" not in resource and resource not in _CONTAINER and not resource.startswith(_HUGE):
         yield invalid_value(path, bare(behaviour, resource), "must be a standard resource for containers")
@@ -124,7 +122,7 @@ def _for_containers(
         yield invalid_value(path, bare(behaviour, resource), "doesn't follow extended resource name standard")
 
 
-def validate_quota_resource_name(behaviour: ServedBehaviour, path: str, resource: str) -> Iterator[FieldError]:
+def validate_quota_resource_name(behaviour: ServedBehaviour, path: str, resource: str) -> Errors:
     """The errors of the name of a resource that a quota limits."""
     yield from validate_resource_name(behaviour, path, resource)
     if "/" not in resource and resource not in _QUOTA and not _is_huge_request(resource):

@@ -12,7 +12,7 @@ from simkit.kinds.parts.go_printing.structures import pointer
 from simkit.kinds.parts.validation.fields import validate_text
 from simkit.kinds.parts.validation.object_meta import validate_annotations, validate_label_selector, validate_labels
 from simkit.meta.behaviour import ServedBehaviour
-from simkit.meta.fielderror import FieldError, Shown, forbidden_field, invalid_value, quoted, required, unsupported
+from simkit.meta.fielderror import Errors, Shown, forbidden_field, invalid_value, quoted, required, unsupported
 from simkit.meta.name_validation import dns_label, dns_subdomain
 from simkit.meta.objects import METADATA_FIELDS, Object, at
 from simkit.meta.quantity import NANO, parse
@@ -25,20 +25,20 @@ _NOT_POSITIVE: Final = "must be greater than zero"
 _SHORT: Final = {"ReadWriteOnce": "RWO", "ReadOnlyMany": "ROX", "ReadWriteMany": "RWX", "ReadWriteOncePod": "RWOP"}
 
 
-def validate_positive(path: str, amount: str) -> Iterator[FieldError]:
+def validate_positive(path: str, amount: str) -> Errors:
     """The error of an amount that is not positive."""
     if parse(amount).nano <= 0:
         yield invalid_value(path, amount, _NOT_POSITIVE)
 
 
-def validate_whole_negative(path: str, amount: str) -> Iterator[FieldError]:
+def validate_whole_negative(path: str, amount: str) -> Errors:
     """The error of a negative amount, shown as an integer."""
     whole = parse(amount).whole
     if whole < 0:
         yield invalid_value(path, whole, "must be a valid resource quantity")
 
 
-def validate_access_mode(behaviour: ServedBehaviour, path: str, modes: Sequence[str]) -> Iterator[FieldError]:
+def validate_access_mode(behaviour: ServedBehaviour, path: str, modes: Sequence[str]) -> Errors:
     """The errors of invalid access modes, or of modes that exclude each other."""
     known = ACCESS_MODES if behaviour.applies("volumes-for-one-pod") else ACCESS_MODES[:-1]
     yield from (unsupported(path, mode, known) for mode in modes if mode not in known)
@@ -46,7 +46,7 @@ def validate_access_mode(behaviour: ServedBehaviour, path: str, modes: Sequence[
         yield forbidden_field(path, "may not use ReadWriteOncePod with other access modes")
 
 
-def validate_persistent_volume_claim_spec(behaviour: ServedBehaviour, path: str, spec: Object) -> Iterator[FieldError]:
+def validate_persistent_volume_claim_spec(behaviour: ServedBehaviour, path: str, spec: Object) -> Errors:
     """The errors of the spec of a claim at a path."""
     modes = spec.get("accessModes") or ()
     if not modes:
@@ -72,7 +72,7 @@ def validate_persistent_volume_claim_spec(behaviour: ServedBehaviour, path: str,
         yield from validate_text(f"{path}.volumeAttributesClassName", name, dns_subdomain)
 
 
-def _validate_source(behaviour: ServedBehaviour, path: str, source: Object) -> Iterator[FieldError]:
+def _validate_source(behaviour: ServedBehaviour, path: str, source: Object) -> Errors:
     group, kind = source.get("apiGroup") or "", source.get("kind") or ""
     if not source.get("name"):
         yield required(f"{path}.name")
@@ -87,7 +87,7 @@ def _validate_source(behaviour: ServedBehaviour, path: str, source: Object) -> I
         yield from validate_text(f"{path}.namespace", source["namespace"], dns_label)
 
 
-def _sources_together(path: str, spec: Object) -> Iterator[FieldError]:
+def _sources_together(path: str, spec: Object) -> Errors:
     source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
     if source is None or reference is None:
         return
@@ -121,13 +121,13 @@ _OTHERS: Final = tuple(name for name in METADATA_FIELDS if name not in ("labels"
 _GO_NAMES: Final = {"uid": "uID"}
 
 
-def validate_claim_template(behaviour: ServedBehaviour, path: str, template: Object) -> Iterator[FieldError]:
+def validate_claim_template(behaviour: ServedBehaviour, path: str, template: Object) -> Errors:
     """The errors of a template of a claim."""
     yield from validate_template_metadata(behaviour, f"{path}.metadata", template.get("metadata") or {})
     yield from validate_persistent_volume_claim_spec(behaviour, f"{path}.spec", template.get("spec") or {})
 
 
-def validate_template_metadata(behaviour: ServedBehaviour, at: str, metadata: Object) -> Iterator[FieldError]:
+def validate_template_metadata(behaviour: ServedBehaviour, at: str, metadata: Object) -> Errors:
     """The errors of the metadata of a template: it may have labels and annotations only."""
     yield from validate_annotations(behaviour, f"{at}.annotations", metadata.get("annotations") or {})
     yield from validate_labels(behaviour, f"{at}.labels", metadata.get("labels") or {})

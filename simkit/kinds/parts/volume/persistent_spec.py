@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import posixpath
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from simkit.kinds.parts.go_printing.structures import amounts
@@ -24,15 +24,7 @@ from simkit.kinds.parts.volume.claim_spec import (
 )
 from simkit.kinds.rules import REQUIRED, Check, Row, by, fields, must, placed, row, table
 from simkit.meta.behaviour import ServedBehaviour
-from simkit.meta.fielderror import (
-    FieldError,
-    duplicate,
-    forbidden_field,
-    invalid_value,
-    required,
-    too_long,
-    unsupported,
-)
+from simkit.meta.fielderror import Errors, duplicate, forbidden_field, invalid_value, required, too_long, unsupported
 from simkit.meta.name_validation import dns_label, dns_subdomain, qualified_name
 from simkit.meta.objects import Draft, Object, at
 
@@ -46,7 +38,7 @@ def _reference(name: str) -> Row:
     )
 
 
-def _validate_namespace(behaviour: ServedBehaviour, path: str, namespace: str) -> Iterator[FieldError]:
+def _validate_namespace(behaviour: ServedBehaviour, path: str, namespace: str) -> Errors:
     if not namespace:
         yield invalid_value(path, "", "if the endpointnamespace is set, it must be a valid namespace name")
     else:
@@ -110,7 +102,7 @@ def default_sources(behaviour: ServedBehaviour, spec: Draft) -> None:
             spec[name] = defaulted_source(behaviour, name, spec[name])
 
 
-def validate_volume_spec(behaviour: ServedBehaviour, path: str, spec: Object) -> Iterator[FieldError]:
+def validate_volume_spec(behaviour: ServedBehaviour, path: str, spec: Object) -> Errors:
     """The errors of the spec of a PersistentVolume."""
     yield from _validate_mode(behaviour, path, spec)
     yield from _validate_capacity(f"{path}.capacity", spec.get("capacity"))
@@ -128,7 +120,7 @@ def validate_volume_spec(behaviour: ServedBehaviour, path: str, spec: Object) ->
         yield from _validate_attributes_class(path, spec)
 
 
-def _validate_attributes_class(path: str, spec: Object) -> Iterator[FieldError]:
+def _validate_attributes_class(path: str, spec: Object) -> Errors:
     name = spec["volumeAttributesClassName"]
     if not name:
         yield required(f"{path}.volumeAttributesClassName", "an empty string is disallowed")
@@ -138,7 +130,7 @@ def _validate_attributes_class(path: str, spec: Object) -> Iterator[FieldError]:
         yield required(f"{path}.csi", "has to be specified when using volumeAttributesClassName")
 
 
-def validate_inline_volume(behaviour: ServedBehaviour, path: str, spec: Object) -> Iterator[FieldError]:
+def validate_inline_volume(behaviour: ServedBehaviour, path: str, spec: Object) -> Errors:
     """The errors of an inline volume spec of an attachment, which must be that of a CSI volume."""
     for name in ("claimRef", "capacity"):
         if spec.get(name):
@@ -157,14 +149,14 @@ def validate_inline_volume(behaviour: ServedBehaviour, path: str, spec: Object) 
         yield forbidden_field(f"{path}.volumeMode", f"may not specify volumeMode other than Filesystem {_INLINE}")
 
 
-def _validate_mode(behaviour: ServedBehaviour, path: str, spec: Object) -> Iterator[FieldError]:
+def _validate_mode(behaviour: ServedBehaviour, path: str, spec: Object) -> Errors:
     modes = spec.get("accessModes") or ()
     if not modes:
         yield required(f"{path}.accessModes")
     yield from validate_access_mode(behaviour, f"{path}.accessModes", modes)
 
 
-def _validate_capacity(path: str, capacity: Object | None) -> Iterator[FieldError]:
+def _validate_capacity(path: str, capacity: Object | None) -> Errors:
     if not capacity:
         yield required(path)
     given = capacity or {}
@@ -175,14 +167,14 @@ def _validate_capacity(path: str, capacity: Object | None) -> Iterator[FieldErro
         yield from validate_positive(f"{path}[{name}]", given[name])
 
 
-def _validate_affinity(behaviour: ServedBehaviour, path: str, affinity: Object) -> Iterator[FieldError]:
+def _validate_affinity(behaviour: ServedBehaviour, path: str, affinity: Object) -> Errors:
     if affinity.get("required") is None:
         yield required(path, "must specify required node constraints")
     else:
         yield from placed(path, NODE_SELECTOR(behaviour, affinity["required"]))
 
 
-def _validate_source(behaviour: ServedBehaviour, path: str, spec: Object, *, affine: bool) -> Iterator[FieldError]:
+def _validate_source(behaviour: ServedBehaviour, path: str, spec: Object, *, affine: bool) -> Errors:
     """The errors of the sources; ``affine`` says whether a node affinity is set, which a local one needs."""
     present = [name for name in SOURCES if spec.get(name) is not None]
     for index, name in enumerate(present):
@@ -204,7 +196,7 @@ _REPEATED: Final = 10_000
 """Errors about equal terms; kube-apiserver tells one for each pair of them."""
 
 
-def validate_topology(behaviour: ServedBehaviour, path: str, terms: Sequence[Object]) -> Iterator[FieldError]:
+def validate_topology(behaviour: ServedBehaviour, path: str, terms: Sequence[Object]) -> Errors:
     """The errors of terms: each needs distinct keys with distinct values.
 
     kube-apiserver compares a term with all before it and with as many empty ones as there are terms.
@@ -222,7 +214,7 @@ def validate_topology(behaviour: ServedBehaviour, path: str, terms: Sequence[Obj
         seen[found] += 1
 
 
-def _validate_expression(path: str, expression: Object, keys: dict[str, frozenset[str]]) -> Iterator[FieldError]:
+def _validate_expression(path: str, expression: Object, keys: dict[str, frozenset[str]]) -> Errors:
     key, values = expression.get("key") or "", expression.get("values") or ()
     if not values:
         yield required(f"{path}.values")
@@ -241,7 +233,7 @@ _MOST_PARAMETERS: Final = 512
 _LARGEST: Final = 256 * 1024
 
 
-def validate_provisioner(behaviour: ServedBehaviour, path: str, name: str) -> Iterator[FieldError]:
+def validate_provisioner(behaviour: ServedBehaviour, path: str, name: str) -> Errors:
     """The errors of the name of a driver or provisioner."""
     if not name:
         yield required(path, name)
@@ -249,7 +241,7 @@ def validate_provisioner(behaviour: ServedBehaviour, path: str, name: str) -> It
         yield from validate_text(path, name.lower(), qualified_name)
 
 
-def validate_parameters(behaviour: ServedBehaviour, path: str, parameters: Mapping[str, str]) -> Iterator[FieldError]:
+def validate_parameters(behaviour: ServedBehaviour, path: str, parameters: Mapping[str, str]) -> Errors:
     """The errors of parameters: how many there are, and how large."""
     if len(parameters) > _MOST_PARAMETERS:
         yield too_long(path, _MOST_PARAMETERS)

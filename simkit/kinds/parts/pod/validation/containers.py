@@ -6,7 +6,7 @@ Follows ``pkg/apis/core/validation/validation.go``, release 1.30.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -24,7 +24,7 @@ from simkit.kinds.parts.validation.ip import PORT, PORT_OR_NAME
 from simkit.kinds.parts.validation.resource_quantities import bare
 from simkit.kinds.rules import REQUIRED, Check, by, fields, first, must, placed, row, table
 from simkit.meta.behaviour import ServedBehaviour
-from simkit.meta.fielderror import FieldError, duplicate, forbidden_field, invalid_value, missing, required, unsupported
+from simkit.meta.fielderror import Errors, duplicate, forbidden_field, invalid_value, missing, required, unsupported
 from simkit.meta.name_validation import dns_label, port_name
 from simkit.meta.objects import Object
 from simkit.meta.wording import Text, Worded, Written
@@ -38,7 +38,7 @@ _HEADER_RULE: Final = (
 )
 
 
-def _validate_headers(behaviour: ServedBehaviour, path: str, headers: Sequence[Object]) -> Iterator[FieldError]:
+def _validate_headers(behaviour: ServedBehaviour, path: str, headers: Sequence[Object]) -> Errors:
     names = (header.get("name") or "" for header in headers)
     return (invalid_value(path, name, _HEADER_RULE) for name in names if not _HEADER.fullmatch(name))
 
@@ -58,7 +58,7 @@ _ACTIONS: Final[Mapping[str, Check]] = {
 
 
 def _one_handler(*names: str) -> Check:
-    def check(behaviour: ServedBehaviour, path: str, holder: Object) -> Iterator[FieldError]:
+    def check(behaviour: ServedBehaviour, path: str, holder: Object) -> Errors:
         given = [name for name in names if holder.get(name) is not None]
         if not given:
             yield required(path, "must specify a handler type")
@@ -74,9 +74,7 @@ _BEFORE_SLEEP: Final = ("exec", "httpGet", "tcpSocket")
 _IN_LIFECYCLE: Final = _one_handler(*_BEFORE_SLEEP, "sleep")
 
 
-def validate_lifecycle(
-    behaviour: ServedBehaviour, path: str, lifecycle: Object | None, grace: int | None
-) -> Iterator[FieldError]:
+def validate_lifecycle(behaviour: ServedBehaviour, path: str, lifecycle: Object | None, grace: int | None) -> Errors:
     """The errors of the handlers of a container's start and stop."""
     for name in ("postStart", "preStop"):
         handler = (lifecycle or {}).get(name)
@@ -88,7 +86,7 @@ def validate_lifecycle(
                 )
 
 
-def _validate_sleep(behaviour: ServedBehaviour, path: str, seconds: int, grace: int | None) -> Iterator[FieldError]:
+def _validate_sleep(behaviour: ServedBehaviour, path: str, seconds: int, grace: int | None) -> Errors:
     may_be_zero = behaviour.applies("sleep-of-zero-seconds")
     if grace is None or (0 if may_be_zero else 1) <= seconds <= grace:
         return
@@ -126,9 +124,7 @@ _EARLY_PROBES: Final = table(
 # Restarts
 
 
-def validate_resize_policy(
-    behaviour: ServedBehaviour, path: str, container: Object, restart_policy: str
-) -> Iterator[FieldError]:
+def validate_resize_policy(behaviour: ServedBehaviour, path: str, container: Object, restart_policy: str) -> Errors:
     """The errors of the resize policies of a container in a pod with a restart policy."""
     seen: set[str] = set()
     for index, each in enumerate(container.get("resizePolicy") or ()):
@@ -269,7 +265,7 @@ IMAGE: Final = row(
 """The check of the image of a container that is to run, and is not in a template."""
 
 
-def validate_containers(behaviour: ServedBehaviour, path: str, spec: Object, volumes: Volumes) -> Iterator[FieldError]:
+def validate_containers(behaviour: ServedBehaviour, path: str, spec: Object, volumes: Volumes) -> Errors:
     """The errors of regular containers."""
     containers = spec.get("containers") or ()
     if not containers:
@@ -293,7 +289,7 @@ def validate_containers(behaviour: ServedBehaviour, path: str, spec: Object, vol
 
 def _validate_first(
     behaviour: ServedBehaviour, path: str, container: Object, volumes: Volumes, spec: Object, names: set[str]
-) -> Iterator[FieldError]:
+) -> Errors:
     """The errors of a container of any kind where all kinds are checked like regular ones first."""
     name, policy = container.get("name") or "", container.get("terminationMessagePolicy") or ""
     yield from placed(path, _NAME(behaviour, container))
@@ -311,9 +307,7 @@ def _validate_first(
     yield from _validate_rest(behaviour, path, container, volumes, spec)
 
 
-def _validate_early_init_containers(
-    behaviour: ServedBehaviour, path: str, spec: Object, volumes: Volumes
-) -> Iterator[FieldError]:
+def _validate_early_init_containers(behaviour: ServedBehaviour, path: str, spec: Object, volumes: Volumes) -> Errors:
     """The errors of init containers where they are checked like regular ones first."""
     containers, own = spec.get("initContainers") or (), set[str]()
     for index, container in enumerate(containers):
@@ -339,9 +333,7 @@ def _unnamed_handlers(shown: Written, behaviour: ServedBehaviour) -> str:
     return shown.told(behaviour).replace("ProbeHandler", "Handler").replace("LifecycleHandler", "Handler")
 
 
-def validate_init_containers(
-    behaviour: ServedBehaviour, path: str, spec: Object, volumes: Volumes
-) -> Iterator[FieldError]:
+def validate_init_containers(behaviour: ServedBehaviour, path: str, spec: Object, volumes: Volumes) -> Errors:
     """The errors of init containers, of which restartable ones are sidecars."""
     if not behaviour.applies("kinds-of-containers-checked-apart"):
         yield from _validate_early_init_containers(behaviour, path, spec, volumes)
@@ -366,9 +358,7 @@ def validate_init_containers(
         yield from placed(at, _INIT_RESIZE(behaviour, container))
 
 
-def validate_ephemeral_containers(
-    behaviour: ServedBehaviour, path: str, spec: Object, volumes: Volumes
-) -> Iterator[FieldError]:
+def validate_ephemeral_containers(behaviour: ServedBehaviour, path: str, spec: Object, volumes: Volumes) -> Errors:
     """The errors of ephemeral containers."""
     others = {one.get("name") for key in ("containers", "initContainers") for one in spec.get(key) or ()}
     names = set(others)
@@ -387,14 +377,12 @@ def validate_ephemeral_containers(
 
 def _validate_common(
     behaviour: ServedBehaviour, path: str, container: Object, volumes: Volumes, spec: Object
-) -> Iterator[FieldError]:
+) -> Errors:
     yield from placed(path, _IDENTITY(behaviour, container))
     yield from _validate_rest(behaviour, path, container, volumes, spec)
 
 
-def _validate_rest(
-    behaviour: ServedBehaviour, path: str, container: Object, volumes: Volumes, spec: Object
-) -> Iterator[FieldError]:
+def _validate_rest(behaviour: ServedBehaviour, path: str, container: Object, volumes: Volumes, spec: Object) -> Errors:
     if "ports" in container:
         yield from _validate_ports(behaviour, f"{path}.ports", container["ports"] or ())
     yield from placed(path, _SOURCES(behaviour, container))
@@ -418,7 +406,7 @@ _PORT: Final = table(
 )
 
 
-def _validate_ports(behaviour: ServedBehaviour, path: str, ports: Sequence[Object]) -> Iterator[FieldError]:
+def _validate_ports(behaviour: ServedBehaviour, path: str, ports: Sequence[Object]) -> Errors:
     names: set[str] = set()
     for index, port in enumerate(ports):
         at, name = f"{path}[{index}]", port.get("name") or ""
@@ -431,7 +419,7 @@ def _validate_ports(behaviour: ServedBehaviour, path: str, ports: Sequence[Objec
         yield from placed(at, _PORT(behaviour, port))
 
 
-def validate_host_port(path: str, containers: Sequence[Object]) -> Iterator[FieldError]:
+def validate_host_port(path: str, containers: Sequence[Object]) -> Errors:
     """The errors of duplicate host ports."""
     taken: set[str] = set()
     for index, container in enumerate(containers):

@@ -6,14 +6,14 @@ Follows ``pkg/apis/core/validation/validation.go``, release 1.30.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from simkit.kinds.parts.pod.validation.security_context import every_container
 from simkit.kinds.parts.validation.fields import DESCENDING, NO_BACKSTEPS, validate_key
 from simkit.kinds.rules import REQUIRED, Check, by, fields, first, must, placed, row, table
 from simkit.meta.behaviour import ServedBehaviour
-from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, missing, required, unsupported
+from simkit.meta.fielderror import Errors, forbidden_field, invalid_value, missing, required, unsupported
 from simkit.meta.name_validation import dns_label, dns_subdomain, qualified_name
 from simkit.meta.objects import Object, at
 from simkit.meta.quantity import parse
@@ -49,7 +49,7 @@ _DIVISORS: Final[Mapping[str, tuple[str, Sequence[str]]]] = {
 def field_reference(allowed: Sequence[str]) -> Check:
     """The check of a reference to a field of the pod, which must be among the allowed ones."""
 
-    def check(behaviour: ServedBehaviour, path: str, reference: Object) -> Iterator[FieldError]:
+    def check(behaviour: ServedBehaviour, path: str, reference: Object) -> Errors:
         version, field = reference["apiVersion"], reference["fieldPath"]
         subscript = _subscript(field)
         wrong = _unknown(version, field, subscript[0] if subscript else "")
@@ -75,7 +75,7 @@ def _unknown(version: str, field: str, subscripted: str) -> str:
     return "" if field in _KNOWN or field == "spec.host" else f"field label not supported: {field}"
 
 
-def _validate_divisor(behaviour: ServedBehaviour, path: str, reference: Object) -> Iterator[FieldError]:
+def _validate_divisor(behaviour: ServedBehaviour, path: str, reference: Object) -> Errors:
     resource, amount = reference.get("resource") or "", parse(str(reference.get("divisor") or "0")).nano
     known = next((row for ending, row in _DIVISORS.items() if ending in resource), None)
     if not amount or known is None:
@@ -138,7 +138,7 @@ _VARIABLE_NAME: Final = table(
 """The check of the name of a variable."""
 
 
-def _validate_sources(behaviour: ServedBehaviour, path: str, variable: Object) -> Iterator[FieldError]:
+def _validate_sources(behaviour: ServedBehaviour, path: str, variable: Object) -> Errors:
     """The error of a variable that does not have exactly one value or source."""
     count = sum(variable["valueFrom"].get(name) is not None for name in _SOURCES)
     known = _SOURCES if behaviour.applies("environment-files") else _SOURCES[:-1]
@@ -175,7 +175,7 @@ VARIABLE: Final = table(
 """The check of one of the ``env`` of a container."""
 
 
-def validate_file_volumes(path: str, spec: Object) -> Iterator[FieldError]:
+def validate_file_volumes(path: str, spec: Object) -> Errors:
     """The errors of the volumes that variables are read from: each must be an empty directory."""
     volumes = {one.get("name"): one for one in reversed(spec.get("volumes") or ())}
     for place, container in every_container(path, spec):
@@ -201,7 +201,7 @@ _ENV_FROM: Final = table(
 )
 
 
-def validate_env_from(behaviour: ServedBehaviour, path: str, sources: Sequence[Object]) -> Iterator[FieldError]:
+def validate_env_from(behaviour: ServedBehaviour, path: str, sources: Sequence[Object]) -> Errors:
     """The errors of the ``envFrom`` of a container; what is wrong with a whole source is told of the list."""
     for index, source in enumerate(sources):
         yield from placed(f"{path}[{index}]", _ENV_FROM(behaviour, source))
@@ -218,7 +218,7 @@ _TAKEN: Final = "must be unique"
 
 def validate_volume_mounts(
     behaviour: ServedBehaviour, path: str, container: Object, volumes: Mapping[str, Object]
-) -> Iterator[FieldError]:
+) -> Errors:
     """The errors of the ``volumeMounts`` of a container."""
     devices = container.get("volumeDevices") or ()
     device_names = {one.get("name") for one in devices}
@@ -245,7 +245,7 @@ def validate_volume_mounts(
         yield from _validate_recursive(f"{path}.recursiveReadOnly", mount)
 
 
-def _validate_recursive(path: str, mount: Object) -> Iterator[FieldError]:
+def _validate_recursive(path: str, mount: Object) -> Errors:
     mode = mount.get("recursiveReadOnly")
     if mode in ("Enabled", "IfPossible"):
         if not mount.get("readOnly"):
@@ -256,7 +256,7 @@ def _validate_recursive(path: str, mount: Object) -> Iterator[FieldError]:
         yield unsupported(path, mode, ("Disabled", "Enabled", "IfPossible"))
 
 
-def _validate_inner(behaviour: ServedBehaviour, path: str, here: str, mount: Object) -> Iterator[FieldError]:
+def _validate_inner(behaviour: ServedBehaviour, path: str, here: str, mount: Object) -> Errors:
     """The errors of the path inside the volume. kube-apiserver names these fields without the index."""
     inner, expression = mount.get("subPath") or "", mount.get("subPathExpr") or ""
     if inner:
@@ -268,7 +268,7 @@ def _validate_inner(behaviour: ServedBehaviour, path: str, here: str, mount: Obj
         yield from placed(f"{path}.subPathExpr", DESCENDING(behaviour, expression))
 
 
-def _validate_propagation(path: str, propagation: str | None, container: Object) -> Iterator[FieldError]:
+def _validate_propagation(path: str, propagation: str | None, container: Object) -> Errors:
     if propagation is None:
         return
     if propagation not in _PROPAGATIONS:
@@ -279,7 +279,7 @@ def _validate_propagation(path: str, propagation: str | None, container: Object)
 
 def validate_volume_devices(
     behaviour: ServedBehaviour, path: str, container: Object, volumes: Mapping[str, Object]
-) -> Iterator[FieldError]:
+) -> Errors:
     """The errors of the ``volumeDevices`` of a container."""
     mounts = container.get("volumeMounts") or ()
     mount_names, mount_paths = {one.get("name") for one in mounts}, {one.get("mountPath") for one in mounts}
@@ -298,7 +298,7 @@ def validate_volume_devices(
             names.add(name)
 
 
-def _validate_device_name(path: str, name: str, taken: set[str], volumes: Mapping[str, Object]) -> Iterator[FieldError]:
+def _validate_device_name(path: str, name: str, taken: set[str], volumes: Mapping[str, Object]) -> Errors:
     if not name:
         yield required(path)
     if name in taken:
@@ -310,7 +310,7 @@ def _validate_device_name(path: str, name: str, taken: set[str], volumes: Mappin
         yield invalid_value(path, name, text)
 
 
-def _validate_device_path(behaviour: ServedBehaviour, path: str, place: str, taken: set[str]) -> Iterator[FieldError]:
+def _validate_device_path(behaviour: ServedBehaviour, path: str, place: str, taken: set[str]) -> Errors:
     if not place:
         yield required(path)
     if place in taken:

@@ -5,7 +5,7 @@ Follows ``pkg/apis/core/validation/validation.go``, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from simkit.kinds.parts.go_printing.structures import structure
@@ -18,7 +18,7 @@ from simkit.kinds.parts.validation.resource_quantities import (
 )
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import MIRROR_POD
-from simkit.meta.fielderror import FieldError, duplicate, forbidden_field, invalid_value, missing, required, unsupported
+from simkit.meta.fielderror import Errors, duplicate, forbidden_field, invalid_value, missing, required, unsupported
 from simkit.meta.name_validation import dns_label, dns_subdomain
 from simkit.meta.objects import Object, annotations_of, at
 from simkit.meta.quantity import QuantityError, canonical, parse
@@ -31,7 +31,7 @@ def claim_names(spec: Object) -> Sequence[str]:
     return sorted({one.get("name") or "" for one in claims}) if claims else ()
 
 
-def validate_resource_claims(path: str, spec: Object, pod: Object | None) -> Iterator[FieldError]:
+def validate_resource_claims(path: str, spec: Object, pod: Object | None) -> Errors:
     """The errors of the resource claims of a pod spec; ``pod`` is None for a template."""
     names: set[str] = set()
     for index, claim in enumerate(spec.get("resourceClaims") or ()):
@@ -41,7 +41,7 @@ def validate_resource_claims(path: str, spec: Object, pod: Object | None) -> Ite
             yield from _validate_claim(f"{path}[{index}]", claim, names)
 
 
-def _validate_claim(path: str, claim: Object, names: set[str]) -> Iterator[FieldError]:
+def _validate_claim(path: str, claim: Object, names: set[str]) -> Errors:
     name = claim.get("name") or ""
     if not name:
         yield required(f"{path}.name")
@@ -60,7 +60,7 @@ def _validate_claim(path: str, claim: Object, names: set[str]) -> Iterator[Field
         yield from (invalid_value(f"{path}.{each}", claim[each], text) for text in dns_subdomain(claim[each]))
 
 
-def validate_claim_references(path: str, claims: Sequence[Object], known: Sequence[str]) -> Iterator[FieldError]:
+def validate_claim_references(path: str, claims: Sequence[Object], known: Sequence[str]) -> Errors:
     """The errors of the claims that the resources of a container name, of those that the pod has."""
     seen: set[str] = set()
     for index, claim in enumerate(claims):
@@ -74,7 +74,7 @@ def validate_claim_references(path: str, claims: Sequence[Object], known: Sequen
             yield missing(at, name, f"must be one of the names in pod.spec.resourceClaims{listed}")
 
 
-def _repeated(path: str, name: str, request: str, seen: set[str]) -> Iterator[FieldError]:
+def _repeated(path: str, name: str, request: str, seen: set[str]) -> Errors:
     """A claim, or a request of one, that is named twice."""
     if name in seen:
         yield duplicate(path, name)
@@ -93,7 +93,7 @@ _HUGE: Final = "hugepages-"
 _COMPUTE: Final = frozenset({"cpu", "memory"})
 
 
-NameCheck = Callable[[ServedBehaviour, str, str], Iterator[FieldError]]
+NameCheck = Callable[[ServedBehaviour, str, str], Errors]
 
 
 def validate_resource(
@@ -103,7 +103,7 @@ def validate_resource(
     *,
     claims: Sequence[str] = (),
     name_check: NameCheck = validate_container_resource_name,
-) -> Iterator[FieldError]:
+) -> Errors:
     """The errors of the ``resources`` of a container."""
     limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
     for name, amount in limits.items():
@@ -120,17 +120,13 @@ def validate_resource(
         yield from validate_claim_references(f"{path}.claims", resources["claims"], claims)
 
 
-def _validate_amount(
-    behaviour: ServedBehaviour, path: str, name: str, amount: str, name_check: NameCheck
-) -> Iterator[FieldError]:
+def _validate_amount(behaviour: ServedBehaviour, path: str, name: str, amount: str, name_check: NameCheck) -> Errors:
     yield from name_check(behaviour, path, name)
     yield from validate_resource_quantity(behaviour, path, name, amount)
     yield from _validate_page(path, name, amount)
 
 
-def _compared(
-    behaviour: ServedBehaviour, path: str, name: str, amount: str, limits: Mapping[str, str]
-) -> Iterator[FieldError]:
+def _compared(behaviour: ServedBehaviour, path: str, name: str, amount: str, limits: Mapping[str, str]) -> Errors:
     """The errors of a request above its limit, or different from it for resources without overcommit."""
     shared = is_native(name) and not name.startswith(_HUGE)
     limit = limits.get(name)
@@ -152,7 +148,7 @@ def _shown_limit(behaviour: ServedBehaviour, name: str, limit: str) -> str:
     return f"{name} limit of {canonical(limit)}" if behaviour.applies("limits-told-with-requests") else f"{name} limit"
 
 
-def _validate_page(path: str, name: str, amount: str) -> Iterator[FieldError]:
+def _validate_page(path: str, name: str, amount: str) -> Errors:
     if not name.startswith(_HUGE):
         return
     try:
@@ -164,12 +160,12 @@ def _validate_page(path: str, name: str, amount: str) -> Iterator[FieldError]:
         yield invalid_value(path, canonical(amount), text)
 
 
-def validate_overhead(behaviour: ServedBehaviour, path: str, overhead: Mapping[str, str]) -> Iterator[FieldError]:
+def validate_overhead(behaviour: ServedBehaviour, path: str, overhead: Mapping[str, str]) -> Errors:
     """The errors of the overhead of a pod."""
     yield from validate_resource(behaviour, path, {"limits": overhead})
 
 
-def validate_pod_resources(behaviour: ServedBehaviour, path: str, spec: Object) -> Iterator[FieldError]:
+def validate_pod_resources(behaviour: ServedBehaviour, path: str, spec: Object) -> Errors:
     """The errors of the ``resources`` of a pod spec."""
     resources, here = spec["resources"], f"{path}.resources"
     if at(spec, "os", "name") == "windows":
@@ -182,14 +178,14 @@ def validate_pod_resources(behaviour: ServedBehaviour, path: str, spec: Object) 
     yield from _validate_limits(here, spec)
 
 
-def _validate_name(behaviour: ServedBehaviour, path: str, name: str) -> Iterator[FieldError]:
+def _validate_name(behaviour: ServedBehaviour, path: str, name: str) -> Errors:
     wrong = list(validate_resource_name(behaviour, path, name))
     yield from wrong
     if not wrong and not is_pod_resource(name):
         yield unsupported(path, name, SUPPORTED)
 
 
-def _validate_sums(path: str, spec: Object) -> Iterator[FieldError]:
+def _validate_sums(path: str, spec: Object) -> Errors:
     """Containers together may not ask for more than the pod."""
     inner = {"spec": {**spec, "resources": None}}
     for field, sums in (("requests", pod_requests(inner)), ("limits", pod_limits(inner))):
@@ -200,7 +196,7 @@ def _validate_sums(path: str, spec: Object) -> Iterator[FieldError]:
                 yield invalid_value(f"{path}.{field}[{name}]", str(own[name]), text)
 
 
-def _validate_limits(path: str, spec: Object) -> Iterator[FieldError]:
+def _validate_limits(path: str, spec: Object) -> Errors:
     own = resource_list_of(spec["resources"].get("limits"))
     for index, container in enumerate(spec.get("containers") or ()):
         for name, amount in resource_list_of(at(container, "resources", "limits")).items():

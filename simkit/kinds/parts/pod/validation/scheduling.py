@@ -5,7 +5,7 @@ Follows ``pkg/apis/core/validation/validation.go``, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from simkit.kinds.parts.go_printing.structures import structure
@@ -15,11 +15,10 @@ from simkit.kinds.parts.validation.object_meta import (
     VALUES_OF_OPERATOR,
     known_operator,
     validate_label_selector,
-    validate_qualified_name,
 )
 from simkit.kinds.rules import Check, Row, by, fields, must, placed, row, table
 from simkit.meta.behaviour import ServedBehaviour
-from simkit.meta.fielderror import FieldError, duplicate, forbidden_field, invalid_value, unsupported
+from simkit.meta.fielderror import Errors, duplicate, forbidden_field, invalid_value, unsupported
 from simkit.meta.name_validation import dns_label, dns_subdomain, label_value
 from simkit.meta.objects import Object
 from simkit.meta.wording import Written, joined
@@ -74,12 +73,12 @@ NODE_SELECTOR: Final = _node_selector("values-of-node-affinity-checked")
 DEVICE_NODE_SELECTOR: Final = _node_selector("values-of-device-nodes-checked")
 
 
-def _validate_namespaces(behaviour: ServedBehaviour, path: str, names: Sequence[str]) -> Iterator[FieldError]:
+def _validate_namespaces(behaviour: ServedBehaviour, path: str, names: Sequence[str]) -> Errors:
     """The errors of names, which are told without their places."""
     return (invalid_value(path, name, text) for name in names for text in dns_label(name))
 
 
-def _validate_label_keys(behaviour: ServedBehaviour, path: str, term: Object) -> Iterator[FieldError]:
+def _validate_label_keys(behaviour: ServedBehaviour, path: str, term: Object) -> Errors:
     """Errors of keys whose values are taken from the pod's own labels into the selector."""
     selector = term.get("labelSelector")
     for name in ("matchLabelKeys", "mismatchLabelKeys"):
@@ -87,7 +86,7 @@ def _validate_label_keys(behaviour: ServedBehaviour, path: str, term: Object) ->
         if keys and selector is None:
             yield forbidden_field(f"{path}.{name}", "must not be specified when labelSelector is not set")
         for index, key in enumerate(keys if selector is not None else ()):
-            yield from validate_qualified_name(behaviour, f"{path}.{name}[{index}]", key)
+            yield from placed(f"{path}.{name}[{index}]", QUALIFIED(behaviour, key))
     places = {key: index for index, key in enumerate(term.get("matchLabelKeys") or ())}
     selected = set((selector or {}).get("matchLabels") or ())
     for one in (selector or {}).get("matchExpressions") or ():
@@ -125,7 +124,7 @@ AFFINITY: Final = table(
 )
 
 
-def _validate_operator(behaviour: ServedBehaviour, path: str, toleration: Object) -> Iterator[FieldError]:
+def _validate_operator(behaviour: ServedBehaviour, path: str, toleration: Object) -> Errors:
     operator, value = toleration.get("operator") or "", toleration.get("value") or ""
     if operator in ("Equal", ""):
         wrong = label_value(value)
@@ -167,7 +166,7 @@ def _shown(toleration: Object) -> Written:
 
 def validate_topology_spread_constraints(
     behaviour: ServedBehaviour, path: str, constraints: Sequence[Object]
-) -> Iterator[FieldError]:
+) -> Errors:
     """The errors of the rules of spreading pods over nodes."""
     kinds = [(each.get("topologyKey"), each.get("whenUnsatisfiable")) for each in constraints]
     last = {kind: index for index, kind in enumerate(kinds)}
@@ -184,7 +183,7 @@ def validate_topology_spread_constraints(
         yield from validate_label_selector(behaviour, constraint.get("labelSelector"), f"{at}.labelSelector")
 
 
-def _validate_action(behaviour: ServedBehaviour, path: str, constraint: Object) -> Iterator[FieldError]:
+def _validate_action(behaviour: ServedBehaviour, path: str, constraint: Object) -> Errors:
     action = constraint.get("whenUnsatisfiable") or ""
     if constraint.get("minDomains") is not None and action != "DoNotSchedule":
         text = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
@@ -204,7 +203,7 @@ _DOMAINS: Final = table(
 )
 
 
-def _validate_key(behaviour: ServedBehaviour, path: str, constraint: Object) -> Iterator[FieldError]:
+def _validate_key(behaviour: ServedBehaviour, path: str, constraint: Object) -> Errors:
     keys, selector = constraint.get("matchLabelKeys") or (), constraint.get("labelSelector")
     if not keys:
         return
@@ -213,6 +212,6 @@ def _validate_key(behaviour: ServedBehaviour, path: str, constraint: Object) -> 
     if selector is None and behaviour.applies("label-keys-need-a-selector"):
         yield forbidden_field(path, "must not be specified when labelSelector is not set")
     for index, key in enumerate(keys):
-        yield from validate_qualified_name(behaviour, f"{path}[{index}]", key)
+        yield from placed(f"{path}[{index}]", QUALIFIED(behaviour, key))
         if key in selected:
             yield invalid_value(f"{path}[{index}]", key, "exists in both matchLabelKeys and labelSelector")

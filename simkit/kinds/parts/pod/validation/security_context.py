@@ -15,6 +15,7 @@ from simkit.kinds.rules import by, fields, must, placed, row, table
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import (
     CLUSTER_POLICY,
+    Errors,
     FieldError,
     duplicate,
     forbidden_field,
@@ -66,7 +67,7 @@ def every_container(path: str, spec: Object) -> Iterator[tuple[str, Object]]:
             yield f"{path}.{name}[{index}]", container
 
 
-def validate_operating_system(path: str, spec: Object) -> Iterator[FieldError]:
+def validate_operating_system(path: str, spec: Object) -> Errors:
     """The errors of the operating system of a pod, and of fields that it excludes."""
     system = (spec.get("os") or {}).get("name") or ""
     if not system:
@@ -79,14 +80,14 @@ def validate_operating_system(path: str, spec: Object) -> Iterator[FieldError]:
         yield from _validate_windows(path, spec)
 
 
-def _validate_linux(path: str, spec: Object) -> Iterator[FieldError]:
+def _validate_linux(path: str, spec: Object) -> Errors:
     text = "windows options cannot be set for a linux pod"
     for place, holder in ((path, spec), *every_container(path, spec)):
         if at(holder, "securityContext", "windowsOptions") is not None:
             yield forbidden_field(f"{place}.securityContext.windowsOptions", text)
 
 
-def _validate_windows(path: str, spec: Object) -> Iterator[FieldError]:
+def _validate_windows(path: str, spec: Object) -> Errors:
     text = "cannot be set for a windows pod"
     for name in _OF_POD:
         value = at(spec, *name.split("."))
@@ -98,7 +99,7 @@ def _validate_windows(path: str, spec: Object) -> Iterator[FieldError]:
                 yield forbidden_field(f"{place}.securityContext.{name}", text)
 
 
-def validate_host_process(path: str, spec: Object) -> Iterator[FieldError]:
+def validate_host_process(path: str, spec: Object) -> Errors:
     """The errors of HostProcess containers: all must be, or none."""
     of_pod = at(spec, "securityContext", "windowsOptions", "hostProcess")
     count = hosted = 0
@@ -167,7 +168,7 @@ _SECCOMP: Final = table(
 )
 
 
-def _validate_local(behaviour: ServedBehaviour, path: str, profile: str) -> Iterator[FieldError]:
+def _validate_local(behaviour: ServedBehaviour, path: str, profile: str) -> Errors:
     if profile.strip() != profile:
         yield invalid_value(path, profile, "must not be padded with whitespace")
     elif not profile:
@@ -194,7 +195,7 @@ APP_ARMOR: Final = table(
 """The check of an AppArmor profile."""
 
 
-def _validate_credentials(behaviour: ServedBehaviour, path: str, credentials: str) -> Iterator[FieldError]:
+def _validate_credentials(behaviour: ServedBehaviour, path: str, credentials: str) -> Errors:
     if not credentials:
         yield invalid_value(path, credentials, "gmsaCredentialSpec cannot be an empty string")
     elif len(credentials.encode()) > _LONGEST_CREDENTIAL:
@@ -202,7 +203,7 @@ def _validate_credentials(behaviour: ServedBehaviour, path: str, credentials: st
         yield invalid_value(path, credentials, text)
 
 
-def _validate_windows_user(behaviour: ServedBehaviour, path: str, user: str) -> Iterator[FieldError]:
+def _validate_windows_user(behaviour: ServedBehaviour, path: str, user: str) -> Errors:
     if not user:
         yield invalid_value(path, user, "runAsUserName cannot be an empty string")
         return
@@ -257,7 +258,7 @@ _POLICIES: Final = table(
 )
 
 
-def validate_pod_security(behaviour: ServedBehaviour, path: str, spec: Object) -> Iterator[FieldError]:
+def validate_pod_security(behaviour: ServedBehaviour, path: str, spec: Object) -> Errors:
     """The errors of the security context of a pod."""
     context = spec.get("securityContext") or {}
     yield from placed(path, [*_IDENTIFIERS(behaviour, context), *_SHARED(behaviour, spec)])
@@ -265,7 +266,7 @@ def validate_pod_security(behaviour: ServedBehaviour, path: str, spec: Object) -
     yield from placed(path, _POLICIES(behaviour, context))
 
 
-def validate_host_users(behaviour: ServedBehaviour, path: str, spec: Object) -> Iterator[FieldError]:
+def validate_host_users(behaviour: ServedBehaviour, path: str, spec: Object) -> Errors:
     """The errors of a pod with users of its own that shares other things with its node."""
     if spec.get("hostUsers") is not False:
         return
@@ -282,7 +283,7 @@ def validate_host_users(behaviour: ServedBehaviour, path: str, spec: Object) -> 
                 yield forbidden_field(f"{place}.volumeDevices", text)
 
 
-def _validate_sysctl(behaviour: ServedBehaviour, path: str, context: Object, spec: Object) -> Iterator[FieldError]:
+def _validate_sysctl(behaviour: ServedBehaviour, path: str, context: Object, spec: Object) -> Errors:
     names: set[str] = set()
     for index, item in enumerate(context.get("sysctls") or ()):
         at, name = f"{path}[{index}].name", item.get("name") or ""
@@ -329,7 +330,7 @@ _REST: Final = table(row("windowsOptions", _WINDOWS), row("appArmorProfile", APP
 
 def validate_container_security(
     behaviour: ServedBehaviour, path: str, context: Object | None, *, host_users: bool
-) -> Iterator[FieldError]:
+) -> Errors:
     """The errors of the security context of a container."""
     if context is None:
         return

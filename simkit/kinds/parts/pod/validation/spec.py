@@ -5,7 +5,7 @@ Follows ``pkg/apis/core/validation/validation.go``, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 from simkit.kinds.parts.go_printing.structures import texts
@@ -32,7 +32,7 @@ from simkit.kinds.parts.validation.ip import SHORT_ADDRESS, validate_ip
 from simkit.kinds.parts.validation.object_meta import QUALIFIED, validate_labels
 from simkit.kinds.rules import REQUIRED, by, distinct, fields, must, placed, row, table
 from simkit.meta.behaviour import ServedBehaviour
-from simkit.meta.fielderror import FieldError, duplicate, forbidden_field, invalid_value, required, too_long
+from simkit.meta.fielderror import Errors, FieldError, duplicate, forbidden_field, invalid_value, required, too_long
 from simkit.meta.name_validation import dns_label, dns_subdomain, dns_subdomain_with_underscore
 from simkit.meta.objects import Object
 from simkit.meta.wording import Text
@@ -43,7 +43,7 @@ _MORE_SEARCHES: Final = (32, 2048)
 """The largest number of search domains, and their longest length together."""
 
 
-def validate_dns(behaviour: ServedBehaviour, path: str, spec: Object) -> Iterator[FieldError]:
+def validate_dns(behaviour: ServedBehaviour, path: str, spec: Object) -> Errors:
     """The errors of the ``dnsConfig`` of a pod spec."""
     config = spec.get("dnsConfig")
     if spec.get("dnsPolicy") == "None":
@@ -58,7 +58,7 @@ def validate_dns(behaviour: ServedBehaviour, path: str, spec: Object) -> Iterato
         yield from _validate_config(behaviour, path, config)
 
 
-def _validate_config(behaviour: ServedBehaviour, path: str, config: Object) -> Iterator[FieldError]:
+def _validate_config(behaviour: ServedBehaviour, path: str, config: Object) -> Errors:
     servers, searches = config.get("nameservers") or (), config.get("searches") or ()
     if len(servers) > _MOST_SERVERS:
         text = f"must not have more than {_MOST_SERVERS} nameservers"
@@ -89,7 +89,7 @@ _LONGEST_HOSTNAME: Final = 64
 RESTART_POLICIES: Final = ("Always", "OnFailure", "Never")
 
 
-def validate_pod_spec(behaviour: ServedBehaviour, path: str, spec: Object, pod: Object | None) -> Iterator[FieldError]:
+def validate_pod_spec(behaviour: ServedBehaviour, path: str, spec: Object, pod: Object | None) -> Errors:
     """All errors of a pod spec; ``pod`` is its object, None for a template."""
     volume_errors, volumes = validate_volumes(behaviour, f"{path}.volumes", spec, pod)
     yield from _validate_grace_period(behaviour, path, spec)
@@ -125,12 +125,12 @@ def validate_pod_spec(behaviour: ServedBehaviour, path: str, spec: Object, pod: 
     yield from _validate_late(behaviour, path, spec)
 
 
-def _validate_grace_period(behaviour: ServedBehaviour, path: str, spec: Object) -> Iterator[FieldError]:
+def _validate_grace_period(behaviour: ServedBehaviour, path: str, spec: Object) -> Errors:
     if spec.get("terminationGracePeriodSeconds") is None and behaviour.applies("grace-period-required"):
         yield required(f"{path}.terminationGracePeriodSeconds")
 
 
-def _validate_hostname_override(path: str, spec: Object) -> Iterator[FieldError]:
+def _validate_hostname_override(path: str, spec: Object) -> Errors:
     name = spec["hostnameOverride"]
     for other in ("setHostnameAsFQDN", "hostNetwork"):
         if spec.get(other):
@@ -140,9 +140,7 @@ def _validate_hostname_override(path: str, spec: Object) -> Iterator[FieldError]
     yield from (invalid_value(path, name, text) for text in dns_subdomain(name))
 
 
-def _validate_host_network(
-    behaviour: ServedBehaviour, path: str, spec: Object, *, strict: bool
-) -> Iterator[FieldError]:
+def _validate_host_network(behaviour: ServedBehaviour, path: str, spec: Object, *, strict: bool) -> Errors:
     for index, container in enumerate(spec.get("containers") or ()):
         for number, port in enumerate(container.get("ports") or ()):
             ports = {name: port.get(name) or 0 for name in ("hostPort", "containerPort")}
@@ -185,7 +183,7 @@ _CLASSES: Final = table(
 )
 
 
-def _validate_late(behaviour: ServedBehaviour, path: str, spec: Object) -> Iterator[FieldError]:
+def _validate_late(behaviour: ServedBehaviour, path: str, spec: Object) -> Errors:
     for index, alias in enumerate(spec.get("hostAliases") or ()):
         yield from _validate_alias(behaviour, f"{path}.hostAliases", index, alias)
     yield from placed(path, _CLASSES(behaviour, spec))
@@ -196,7 +194,7 @@ def _validate_late(behaviour: ServedBehaviour, path: str, spec: Object) -> Itera
     yield from validate_file_volumes(path, spec)
 
 
-def _validate_scheduling_group(path: str, group: Object) -> Iterator[FieldError]:
+def _validate_scheduling_group(path: str, group: Object) -> Errors:
     name = group.get("podGroupName")
     if name is None:
         yield invalid_value(path, None, "must specify one of: `podGroupName`")
@@ -204,7 +202,7 @@ def _validate_scheduling_group(path: str, group: Object) -> Iterator[FieldError]
         yield from (invalid_value(path, name, text) for text in dns_subdomain(name))
 
 
-def _validate_alias(behaviour: ServedBehaviour, path: str, index: int, alias: Any) -> Iterator[FieldError]:
+def _validate_alias(behaviour: ServedBehaviour, path: str, index: int, alias: Any) -> Errors:
     placed = behaviour.applies("addresses-told-alike")
     at = f"{path}[{index}]" if placed else path
     yield from validate_ip(behaviour, f"{at}.ip", alias.get("ip") or "", formerly=SHORT_ADDRESS)

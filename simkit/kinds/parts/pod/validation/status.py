@@ -5,7 +5,7 @@ Follows ``pkg/registry/core/pod/strategy.go``, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from ipaddress import IPv6Address
 from typing import Any, Final
 
@@ -15,13 +15,13 @@ from simkit.kinds.parts.pod.qos import qos_class
 from simkit.kinds.parts.pod.validation.security_context import ID, every_container
 from simkit.kinds.parts.validation.fields import repeats
 from simkit.kinds.parts.validation.ip import address, ip_warnings, validate_ip
-from simkit.kinds.parts.validation.object_meta import validate_qualified_name
+from simkit.kinds.parts.validation.object_meta import QUALIFIED
 from simkit.kinds.parts.validation.resource_quantities import is_native
 from simkit.kinds.rules import placed
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import timestamp
 from simkit.meta.fielderror import (
-    FieldError,
+    Errors,
     duplicate,
     forbidden_field,
     internal_error,
@@ -34,20 +34,18 @@ from simkit.meta.name_validation import dns_label, dns_subdomain
 from simkit.meta.objects import Draft, Object, at
 from simkit.meta.quantity import canonical, parse
 
-_UNKNOWN: str = "must match the name of an entry in `spec.resourceClaims`"
 
-
-def validate_claim_statuses(behaviour: ServedBehaviour, status: Object, spec: Object) -> Iterator[FieldError]:
+def validate_claim_statuses(behaviour: ServedBehaviour, status: Object, spec: Object) -> Errors:
     """The errors of the claims that were made for a pod."""
     named = {one.get("name") for one in spec.get("resourceClaims") or ()}
-    seen: set[str] = set()
-    for index, one in enumerate(status.get("resourceClaimStatuses") or ()):
+    given = status.get("resourceClaimStatuses") or ()
+    again = repeats(one.get("name") or "" for one in given)
+    for index, one in enumerate(given):
         path, name = f"status.resourceClaimStatuses[{index}]", one.get("name") or ""
         if name not in named:
-            yield invalid_value(f"{path}.name", name, _UNKNOWN)
-        if name in seen:
+            yield invalid_value(f"{path}.name", name, "must match the name of an entry in `spec.resourceClaims`")
+        if index in again:
             yield duplicate(f"{path}.name", name)
-        seen.add(name)
         claim = one.get("resourceClaimName")
         where = f"{path}.{'resourceClaimName' if behaviour.applies('claim-status-error-names-claim') else 'name'}"
         if claim is not None:
@@ -58,7 +56,7 @@ def validate_claim_statuses(behaviour: ServedBehaviour, status: Object, spec: Ob
     yield from _validate_allocatable(status, spec)
 
 
-def _validate_extended(path: str, status: Object, spec: Object) -> Iterator[FieldError]:
+def _validate_extended(path: str, status: Object, spec: Object) -> Errors:
     """The claim that stands for extended resources of containers."""
     containers = {one.get("name") or "": one for _, one in every_container("", {**spec, "ephemeralContainers": ()})}
     mappings = status.get("requestMappings") or ()
@@ -90,7 +88,7 @@ def _validate_extended(path: str, status: Object, spec: Object) -> Iterator[Fiel
         yield from (invalid_value(f"{path}.resourceClaimName", claim, text) for text in dns_subdomain(claim))
 
 
-def _validate_allocatable(status: Object, spec: Object) -> Iterator[FieldError]:
+def _validate_allocatable(status: Object, spec: Object) -> Errors:
     """Claims of resources that the node allocates itself."""
     known = {one.get("resourceClaimName") for one in spec.get("resourceClaims") or ()}
     known |= {one.get("resourceClaimName") for one in status.get("resourceClaimStatuses") or ()}
@@ -107,7 +105,7 @@ def _validate_allocatable(status: Object, spec: Object) -> Iterator[FieldError]:
 _NEEDED = ("containers", "resources")
 
 
-def _validate_amounts(path: str, amounts: Any) -> Iterator[FieldError]:
+def _validate_amounts(path: str, amounts: Any) -> Errors:
     for name, amount in amounts.items():
         if not is_native(name):
             yield invalid_value(f"{path}[{name}]", name, "must be a node allocatable resource name")
@@ -126,7 +124,7 @@ _OF_CLAIMS: Final = (
 )
 
 
-def validate_container_statuses(behaviour: ServedBehaviour, status: Object, spec: Object) -> Iterator[FieldError]:
+def validate_container_statuses(behaviour: ServedBehaviour, status: Object, spec: Object) -> Errors:
     """The errors of the users that containers run as, and of the resources that they got."""
     windows = at(spec, "os", "name") == "windows"
     user = "user.linux" if behaviour.applies("error-of-container-user-names-user") else "linux"
@@ -142,9 +140,7 @@ def validate_container_statuses(behaviour: ServedBehaviour, status: Object, spec
             yield forbidden_field(path, "must not be specified in container status")
 
 
-def _validate_user(
-    behaviour: ServedBehaviour, path: str, user: Object | None, *, windows: bool
-) -> Iterator[FieldError]:
+def _validate_user(behaviour: ServedBehaviour, path: str, user: Object | None, *, windows: bool) -> Errors:
     if user is None:
         return
     if windows:
@@ -158,7 +154,7 @@ def _validate_user(
 
 def _validate_allocated(
     behaviour: ServedBehaviour, path: str, statuses: Sequence[Object], containers: Sequence[Object]
-) -> Iterator[FieldError]:
+) -> Errors:
     by_name = {one.get("name"): one for one in reversed(containers)}
     for index, status in enumerate(statuses):
         container = by_name.get(status.get("name"))
@@ -169,9 +165,7 @@ def _validate_allocated(
             yield from _validate_health(f"{here}.resources", one.get("resources") or ())
 
 
-def _validate_resource_name(
-    behaviour: ServedBehaviour, path: str, name: str, container: Object
-) -> Iterator[FieldError]:
+def _validate_resource_name(behaviour: ServedBehaviour, path: str, name: str, container: Object) -> Errors:
     knows_claims = behaviour.applies("claims-in-allocated-resources")
     if not knows_claims or not name.startswith(_CLAIM):
         if name not in (at(container, "resources", "requests") or {}):
@@ -184,7 +178,7 @@ def _validate_resource_name(
         yield invalid_value(path, name, _OF_CLAIMS)
 
 
-def _validate_health(path: str, resources: Sequence[Object]) -> Iterator[FieldError]:
+def _validate_health(path: str, resources: Sequence[Object]) -> Errors:
     seen: set[str] = set()
     for index, one in enumerate(resources):
         here, message, identifier = f"{path}[{index}]", one.get("message"), one.get("resourceID") or ""
@@ -272,7 +266,7 @@ def fit_status(behaviour: ServedBehaviour, status: Object, old: Object) -> Objec
     return found
 
 
-def validate_status(behaviour: ServedBehaviour, pod: Object, old: Object) -> Iterator[FieldError]:
+def validate_status(behaviour: ServedBehaviour, pod: Object, old: Object) -> Errors:
     """The errors of a written status."""
     status, before, spec = pod.get("status") or {}, old.get("status") or {}, old.get("spec") or {}
     yield from validate_annotation_change(behaviour, "metadata.annotations", pod, old)
@@ -308,19 +302,17 @@ def validate_status(behaviour: ServedBehaviour, pod: Object, old: Object) -> Ite
     yield from validate_container_statuses(behaviour, status, spec)
 
 
-def _validate_conditions(behaviour: ServedBehaviour, conditions: Sequence[Object]) -> Iterator[FieldError]:
+def _validate_conditions(behaviour: ServedBehaviour, conditions: Sequence[Object]) -> Errors:
     place = "status" if behaviour.applies("pod-conditions-named-in-status") else "metadata"
     for index, condition in enumerate(conditions):
         path, kind = f"{place}.conditions[{index}]", condition.get("type") or ""
         if (condition.get("observedGeneration") or 0) < 0:
             yield invalid_value(f"{path}.observedGeneration", condition["observedGeneration"], _NOT_NEGATIVE)
         if kind not in _SYSTEM_CONDITIONS:
-            yield from validate_qualified_name(behaviour, f"{path}.Type", kind)
+            yield from placed(f"{path}.Type", QUALIFIED(behaviour, kind))
 
 
-def _validate_nomination(
-    behaviour: ServedBehaviour, name: str | None, before: str | None, spec: Object
-) -> Iterator[FieldError]:
+def _validate_nomination(behaviour: ServedBehaviour, name: str | None, before: str | None, spec: Object) -> Errors:
     if not name or name == before:
         return
     yield from (invalid_value("status.nominatedNodeName", name, text) for text in dns_subdomain(name))
@@ -329,9 +321,7 @@ def _validate_nomination(
         yield forbidden_field("status.nominatedNodeName", text)
 
 
-def _revived(
-    path: str, new: Sequence[Object], old: Sequence[Object], policy: str, restarting: set[Any]
-) -> Iterator[FieldError]:
+def _revived(path: str, new: Sequence[Object], old: Sequence[Object], policy: str, restarting: set[Any]) -> Errors:
     """The errors of terminated containers that run again without a restart."""
     if policy == "Always":
         return
@@ -348,13 +338,13 @@ def _revived(
 
 def _validate_address(
     behaviour: ServedBehaviour, name: str, given: Sequence[Object], before: Sequence[Object]
-) -> Iterator[FieldError]:
+) -> Errors:
     kept = [one.get("ip") or "" for one in before]
     for index, one in enumerate(given):
         yield from validate_ip(behaviour, f"status.{name}[{index}]", one.get("ip") or "", kept)
 
 
-def _validate_family(name: str, kind: str, given: Sequence[Object]) -> Iterator[FieldError]:
+def _validate_family(name: str, kind: str, given: Sequence[Object]) -> Errors:
     """The errors of several addresses of one family, and of several of which one is none."""
     if len(given) < 2:
         return
@@ -369,6 +359,6 @@ def _validate_family(name: str, kind: str, given: Sequence[Object]) -> Iterator[
         yield invalid_value(f"status.{name}", structures(kind, given), detail)
 
 
-def _repeated(name: str, kind: str, given: Sequence[Object]) -> Iterator[FieldError]:
+def _repeated(name: str, kind: str, given: Sequence[Object]) -> Errors:
     for index in sorted(repeats(one.get("ip") for one in given)):
         yield duplicate(f"status.{name}[{index}]", structure(kind, {"ip": given[index].get("ip")}))

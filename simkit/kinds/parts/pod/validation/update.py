@@ -5,7 +5,7 @@ Follows ``pkg/apis/core/validation/validation.go``, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from simkit.kinds.parts.go_printing.diff import change
@@ -16,7 +16,7 @@ from simkit.kinds.parts.pod.validation.scheduling import REQUIRED, TOLERATION
 from simkit.kinds.rules import items, must, placed, row, table
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import MIRROR_POD
-from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value
+from simkit.meta.fielderror import Errors, FieldError, forbidden_field, invalid_value
 from simkit.meta.objects import Draft, Object, annotations_of, at
 from simkit.meta.quantity import parse
 
@@ -32,7 +32,7 @@ _TERM: Final = "core.NodeSelectorTerm"
 _ADDITIONS: Final = "only additions are allowed (no mutations or deletions)"
 
 
-def validate_change(behaviour: ServedBehaviour, pod: Object, old_pod: Object) -> Iterator[FieldError]:
+def validate_change(behaviour: ServedBehaviour, pod: Object, old_pod: Object) -> Errors:
     """The errors of changes of a pod's spec, apart from errors of the spec itself."""
     spec, old = pod["spec"], old_pod.get("spec") or {}
     for name in ("containers", "initContainers"):
@@ -83,12 +83,12 @@ def _changeable(behaviour: ServedBehaviour) -> str:
 _NEEDS_IMAGE: Final = table(row("image", must.be_given()), IMAGE)
 
 
-def _validate_image(behaviour: ServedBehaviour, path: str, containers: Sequence[Object]) -> Iterator[FieldError]:
+def _validate_image(behaviour: ServedBehaviour, path: str, containers: Sequence[Object]) -> Errors:
     for index, container in enumerate(containers):
         yield from placed(f"{path}[{index}]", _NEEDS_IMAGE(behaviour, container))
 
 
-def _validate_deadline(path: str, spec: Object, old: Object) -> Iterator[FieldError]:
+def _validate_deadline(path: str, spec: Object, old: Object) -> Errors:
     seconds, before = spec.get("activeDeadlineSeconds"), old.get("activeDeadlineSeconds")
     if seconds is None:
         if before is not None:
@@ -101,7 +101,7 @@ def _validate_deadline(path: str, spec: Object, old: Object) -> Iterator[FieldEr
 
 def _added_tolerations(
     behaviour: ServedBehaviour, path: str, tolerations: Sequence[Object], old: Sequence[Object]
-) -> Iterator[FieldError]:
+) -> Errors:
     kept = [_timeless(one) for one in tolerations]
     if any(_timeless(one) not in kept for one in old):
         yield forbidden_field(path, "existing toleration can not be modified except its tolerationSeconds")
@@ -116,7 +116,7 @@ def _timeless(toleration: Object) -> dict[str, Any]:
     return {name: value for name, value in toleration.items() if name != "tolerationSeconds"}
 
 
-def _removed_gates(path: str, gates: Sequence[Object], old: Object) -> Iterator[FieldError]:
+def _removed_gates(path: str, gates: Sequence[Object], old: Object) -> Errors:
     before = {one.get("name") for one in old.get("schedulingGates") or ()}
     for index, gate in enumerate(gates):
         if gate.get("name") not in before:
@@ -147,7 +147,7 @@ def _shown(behaviour: ServedBehaviour, old: Object, spec: Object) -> str:
     return change(behaviour, "core.PodSpec", internal_pod_spec(old), internal_pod_spec(spec))
 
 
-def _validate_gated(munged: Draft, old: Object) -> Iterator[FieldError]:
+def _validate_gated(munged: Draft, old: Object) -> Errors:
     """The errors of further changes of a pod with scheduling gates: node selection may become narrower."""
     wanted, before = munged.get("nodeSelector") or {}, old.get("nodeSelector") or {}
     if wanted != before:
@@ -172,7 +172,7 @@ def _restore(munged: Draft, old: Object, name: str) -> None:
         munged[name] = old[name]
 
 
-def _narrowed(path: str, affinity: Object, before: Object | None) -> Iterator[FieldError]:
+def _narrowed(path: str, affinity: Object, before: Object | None) -> Errors:
     had = (before or {}).get(REQUIRED)
     if had is None:
         return
@@ -252,7 +252,7 @@ def _supported(pod: Object) -> bool:
     return True
 
 
-def _validate_pod_level(spec: Object, old: Object) -> Iterator[FieldError]:
+def _validate_pod_level(spec: Object, old: Object) -> Errors:
     new, before = spec.get("resources"), old.get("resources")
     if before is not None and new is None:
         yield forbidden_field("spec.resources", "pod-level resources cannot be removed")
@@ -274,7 +274,7 @@ def _others(amounts: Mapping[str, Any] | None) -> Mapping[str, Any]:
     return {name: amount for name, amount in (amounts or {}).items() if name not in _RESIZED}
 
 
-def _validate_order(spec: Object, old: Object) -> Iterator[FieldError]:
+def _validate_order(spec: Object, old: Object) -> Errors:
     for name in _LISTS:
         containers, before = spec.get(name) or (), old.get(name) or ()
         if len(containers) != len(before):
@@ -286,7 +286,7 @@ def _validate_order(spec: Object, old: Object) -> Iterator[FieldError]:
                 yield forbidden_field(f"spec.{name}[{index}].name", text)
 
 
-def _validate_removed(behaviour: ServedBehaviour, spec: Object, old: Object) -> Iterator[FieldError]:
+def _validate_removed(behaviour: ServedBehaviour, spec: Object, old: Object) -> Errors:
     for name in reversed(_LISTS):
         for index, (new, before) in enumerate(zip(spec.get(name) or (), old.get(name) or (), strict=True)):
             if name == "containers" or _is_sidecar(before) or behaviour.applies("resize-of-init-containers"):
@@ -297,9 +297,7 @@ def _is_sidecar(container: Object) -> bool:
     return container.get("restartPolicy") == "Always"
 
 
-def _validate_container(
-    behaviour: ServedBehaviour, path: str, container: Object, before: Object
-) -> Iterator[FieldError]:
+def _validate_container(behaviour: ServedBehaviour, path: str, container: Object, before: Object) -> Errors:
     for side in ("requests", "limits"):
         new, old = at(container, "resources", side) or {}, at(before, "resources", side) or {}
         if old.keys() - new.keys():
@@ -308,7 +306,7 @@ def _validate_container(
         yield from _validate_memory(f"{path}.limits[memory]", container, before)
 
 
-def _validate_memory(path: str, container: Object, before: Object) -> Iterator[FieldError]:
+def _validate_memory(path: str, container: Object, before: Object) -> Errors:
     """A memory limit that gets lower while the container runs on."""
     policies = {one.get("resourceName"): one.get("restartPolicy") for one in container.get("resizePolicy") or ()}
     new, old = at(container, "resources", "limits", "memory"), at(before, "resources", "limits", "memory")
@@ -320,7 +318,7 @@ def _validate_memory(path: str, container: Object, before: Object) -> Iterator[F
         yield forbidden_field(path, "memory limits cannot be decreased unless resizePolicy is RestartContainer")
 
 
-def _validate_others(behaviour: ServedBehaviour, spec: Object, old: Object) -> Iterator[FieldError]:
+def _validate_others(behaviour: ServedBehaviour, spec: Object, old: Object) -> Errors:
     for new, before in zip(spec.get("containers") or (), old.get("containers") or (), strict=True):
         if _masked(new) != _masked(before):
             yield forbidden_field("spec", _ONLY)
@@ -329,7 +327,7 @@ def _validate_others(behaviour: ServedBehaviour, spec: Object, old: Object) -> I
         yield from _validate_init(behaviour, f"spec.initContainers[{index}]", new, before)
 
 
-def _validate_init(behaviour: ServedBehaviour, path: str, container: Object, before: Object) -> Iterator[FieldError]:
+def _validate_init(behaviour: ServedBehaviour, path: str, container: Object, before: Object) -> Errors:
     every = behaviour.applies("resize-of-init-containers")
     if not _is_sidecar(container) and not every:
         if container != before:

@@ -6,7 +6,7 @@ Follows ``pkg/apis/core/validation/validation.go``, release 1.30.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from simkit.kinds.parts.go_printing.structures import texts
@@ -17,6 +17,7 @@ from simkit.kinds.rules import REQUIRED, Check, Row, by, fields, must, placed, r
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import API_DOMAIN, LABEL_DOMAIN
 from simkit.meta.fielderror import (
+    Errors,
     FieldError,
     duplicate,
     forbidden_field,
@@ -52,7 +53,7 @@ _FILE_OF_FIELD: Final = table(
 )
 
 
-def _validate_files_of_fields(behaviour: ServedBehaviour, path: str, source: Object) -> Iterator[FieldError]:
+def _validate_files_of_fields(behaviour: ServedBehaviour, path: str, source: Object) -> Errors:
     """The errors of the files of a downward API volume, which are told without the place of the file."""
     for item in source.get("items") or ():
         yield from placed(path, _FILE_OF_FIELD(behaviour, item))
@@ -61,7 +62,7 @@ def _validate_files_of_fields(behaviour: ServedBehaviour, path: str, source: Obj
 # Projected volumes: no two files may have the same path
 
 
-def _validate_projected(behaviour: ServedBehaviour, path: str, source: Object) -> Iterator[FieldError]:
+def _validate_projected(behaviour: ServedBehaviour, path: str, source: Object) -> Errors:
     taken: set[str] = set()
     for index, part in enumerate(source.get("sources") or ()):
         at, several = f"{path}.sources[{index}]", [name for name in _PARTS if part.get(name) is not None]
@@ -72,7 +73,7 @@ def _validate_projected(behaviour: ServedBehaviour, path: str, source: Object) -
             yield forbidden_field(at, f"may not specify more than 1 volume type{of_one}")
 
 
-def _keyed_part(behaviour: ServedBehaviour, path: str, at: str, part: Object, taken: set[str]) -> Iterator[FieldError]:
+def _keyed_part(behaviour: ServedBehaviour, path: str, at: str, part: Object, taken: set[str]) -> Errors:
     name = part.get("name") or ""
     if not name:
         yield required(f"{at}.name")
@@ -81,16 +82,14 @@ def _keyed_part(behaviour: ServedBehaviour, path: str, at: str, part: Object, ta
         yield from _validate_taken(path, name, item.get("path") or "", taken)
 
 
-def _validate_taken(path: str, shown: str, file: str, taken: set[str]) -> Iterator[FieldError]:
+def _validate_taken(path: str, shown: str, file: str, taken: set[str]) -> Errors:
     if file in taken:
         yield invalid_value(path, shown, "conflicting duplicate paths")
     elif file:
         taken.add(file)
 
 
-def _downward_part(
-    behaviour: ServedBehaviour, path: str, at: str, part: Object, taken: set[str]
-) -> Iterator[FieldError]:
+def _downward_part(behaviour: ServedBehaviour, path: str, at: str, part: Object, taken: set[str]) -> Errors:
     for item in part.get("items") or ():
         yield from placed(at, _FILE_OF_FIELD(behaviour, item))
         file = item.get("path") or ""
@@ -105,7 +104,7 @@ _TOKEN_SECONDS: Final = row("expirationSeconds", TOKEN_SECONDS, zero=0)
 _TOKEN_PATH: Final = table(row("path", REQUIRED), row("path", FILE, since="local-token-paths"))
 
 
-def _token_part(behaviour: ServedBehaviour, path: str, at: str, part: Object, taken: set[str]) -> Iterator[FieldError]:
+def _token_part(behaviour: ServedBehaviour, path: str, at: str, part: Object, taken: set[str]) -> Errors:
     yield from placed(at, _TOKEN_SECONDS(behaviour, part))
     yield from placed(path, _TOKEN_PATH(behaviour, part))
 
@@ -155,7 +154,7 @@ NAMED_SECRET: Final = row("secretRef", row("name", REQUIRED))
 def iscsi(unknown: str, *secret: Row) -> Check:
     """The check of an iSCSI volume; ``unknown`` is said of a name of no known form."""
 
-    def check(behaviour: ServedBehaviour, path: str, name: str) -> Iterator[FieldError]:
+    def check(behaviour: ServedBehaviour, path: str, name: str) -> Errors:
         pattern = _QUALIFIED_NAMES.get(name[:3])
         if pattern is None:
             yield invalid_value(path, name, unknown)
@@ -175,7 +174,7 @@ def iscsi(unknown: str, *secret: Row) -> Check:
 _PAIRS: Final = "must be a host:port pair or multiple pairs separated by commas"
 
 
-def _validate_pairs(behaviour: ServedBehaviour, path: str, registry: str) -> Iterator[FieldError]:
+def _validate_pairs(behaviour: ServedBehaviour, path: str, registry: str) -> Errors:
     return (invalid_value(path, registry, _PAIRS) for pair in registry.split(",") if pair.count(":") != 1)
 
 
@@ -183,7 +182,7 @@ def _has_long_tenant(source: Object) -> bool:
     return len(source.get("tenant") or "") >= 65
 
 
-def _validate_options(behaviour: ServedBehaviour, path: str, options: Mapping[str, str]) -> Iterator[FieldError]:
+def _validate_options(behaviour: ServedBehaviour, path: str, options: Mapping[str, str]) -> Errors:
     for key in sorted(options):
         owner = "." + key.partition("/")[0].lower()
         if owner.endswith((f".{LABEL_DOMAIN}", f".{API_DOMAIN}")):
@@ -194,7 +193,7 @@ def _validate_options(behaviour: ServedBehaviour, path: str, options: Mapping[st
 def _starts(prefix: str, pattern: str) -> Check:
     """The check of an address with a prefix, whose error lists the only pattern."""
 
-    def check(behaviour: ServedBehaviour, path: str, uri: str) -> Iterator[FieldError]:
+    def check(behaviour: ServedBehaviour, path: str, uri: str) -> Errors:
         if not uri.startswith(prefix):
             yield unsupported(path, uri, (pattern,))
 
@@ -208,7 +207,7 @@ _MANAGED_DISK: Final = _starts(
 _BLOB: Final = _starts("https://", "https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd")
 
 
-def validate_driver(behaviour: ServedBehaviour, path: str, name: str) -> Iterator[FieldError]:
+def validate_driver(behaviour: ServedBehaviour, path: str, name: str) -> Errors:
     """The errors of the name of a storage driver."""
     if not name:
         yield required(path)
@@ -354,9 +353,7 @@ def _created_claims(spec: Object, pod: Object | None) -> set[str]:
     return {f"{name_of(pod)}-{one.get('name')}" for one in spec.get("volumes") or () if "ephemeral" in one}
 
 
-def _validate_name(
-    behaviour: ServedBehaviour, path: str, name: str, well: Mapping[str, Object]
-) -> Iterator[FieldError]:
+def _validate_name(behaviour: ServedBehaviour, path: str, name: str, well: Mapping[str, Object]) -> Errors:
     if not name:
         yield required(path)
     else:
@@ -365,7 +362,7 @@ def _validate_name(
         yield duplicate(path, name)
 
 
-def _validate_source(behaviour: ServedBehaviour, path: str, volume: Object, pod: Object | None) -> Iterator[FieldError]:
+def _validate_source(behaviour: ServedBehaviour, path: str, volume: Object, pod: Object | None) -> Errors:
     count = 0
     for name in [name for name in SOURCES if name in volume]:
         source = volume[name]
@@ -386,7 +383,7 @@ def _validate_source(behaviour: ServedBehaviour, path: str, volume: Object, pod:
         yield required(path, "must specify a volume type")
 
 
-def _validate_portal(path: str, name: str, source: Object) -> Iterator[FieldError]:
+def _validate_portal(path: str, name: str, source: Object) -> Errors:
     portal = f"{name}:{source.get('targetPortal') or ''}"
     if source.get("initiatorName") is not None and len(portal) > _LONGEST_PORTAL:
         yield invalid_value(path, name, _PORTAL_RULE)
@@ -394,7 +391,7 @@ def _validate_portal(path: str, name: str, source: Object) -> Iterator[FieldErro
 
 def _validate_ephemeral(
     behaviour: ServedBehaviour, path: str, volume: Object, source: Object, pod: Object | None
-) -> Iterator[FieldError]:
+) -> Errors:
     template = source.get("volumeClaimTemplate")
     if template is None:
         yield required(f"{path}.ephemeral.volumeClaimTemplate")
