@@ -6,7 +6,7 @@ Follows ``pkg/registry/admissionregistration`` and ``pkg/apis/admissionregistrat
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -29,18 +29,38 @@ from simkit.meta.objects import Draft, Object, at, name_of
 _REASONS: Final = ("Forbidden", "Invalid", "RequestEntityTooLarge")
 
 
-def _default_validating_admission_policy(behaviour: ServedBehaviour, draft: Draft) -> None:
+def _default_policy(behaviour: ServedBehaviour, draft: Draft) -> None:
     spec = own_copy(draft, "spec")
     spec.setdefault("failurePolicy", "Fail")
     default_match(spec, "matchConstraints")
 
 
-def _validate_validating_admission_policy(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Errors:
+def _policy_strategy(
+    constraints: Check, validate: Callable[[PolicyReader, Object], Errors], listed: str, *, composed: bool = False
+) -> Strategy:
+    """The strategy of one of the two kinds of policies, which differ in the check of what they list."""
+
+    def validate_policy(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Errors:
+        spec = obj["spec"]
+        yield from at_root([*POLICY_HEAD(behaviour, obj), *constraints(behaviour, obj)])
+        reader = PolicyReader(behaviour, spec, old.get("spec") if old is not None else None, composed=composed)
+        yield from reader.validate_match_condition("spec.matchConditions")
+        yield from reader.validate_variable("spec.variables")
+        yield from validate(reader, obj)
+
+    return Strategy(
+        metadata_checks=MetadataChecks((WHOLE,)),
+        unqualified_finalizers=True,
+        default=_default_policy,
+        validate=validate_policy,
+        raises_generation=spec_differs,
+        print_row=columns(count(listed), param_kind),
+        allow_unconditional_update=False,
+    )
+
+
+def _validate_validations(reader: PolicyReader, obj: Object) -> Errors:
     spec = obj["spec"]
-    yield from at_root([*POLICY_HEAD(behaviour, obj), *_VALIDATING_ADMISSION_POLICY_CONSTRAINTS(behaviour, obj)])
-    reader = PolicyReader(behaviour, spec, old.get("spec") if old is not None else None)
-    yield from reader.validate_match_condition("spec.matchConditions")
-    yield from reader.validate_variable("spec.variables")
     if not spec.get("validations") and not spec.get("auditAnnotations"):
         for part in ("validations", "auditAnnotations"):
             yield required(f"spec.{part}", "validations or auditAnnotations must contain at least one item")
@@ -94,7 +114,7 @@ POLICY_HEAD: Final = row(
     ),
 )
 """The first rows of a policy of either kind."""
-_VALIDATING_ADMISSION_POLICY_CONSTRAINTS: Final = row(
+_CONSTRAINTS: Final = row(
     "spec.matchConstraints", must.be_given(pointer=True), table(MATCH, row("resourceRules", REQUIRED))
 )
 _STATUS: Final = validation(
@@ -190,23 +210,13 @@ _OPERATIONS: Final = ("*", "CONNECT", "CREATE", "UPDATE")
 _REINVOCATION: Final = row("reinvocationPolicy", REQUIRED, must.be_one_of("IfNeeded", "Never"))
 
 
-def _default_mutating_admission_policy(behaviour: ServedBehaviour, draft: Draft) -> None:
-    spec = own_copy(draft, "spec")
-    spec.setdefault("failurePolicy", "Fail")
-    default_match(spec, "matchConstraints")
-
-
-def _validate_mutating_admission_policy(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Errors:
+def _validate_mutations(reader: PolicyReader, obj: Object) -> Errors:
     spec = obj["spec"]
-    yield from at_root([*POLICY_HEAD(behaviour, obj), *_MUTATING_ADMISSION_POLICY_CONSTRAINTS(behaviour, obj)])
-    reader = PolicyReader(behaviour, spec, old.get("spec") if old is not None else None, composed=True)
-    yield from reader.validate_match_condition("spec.matchConditions")
-    yield from reader.validate_variable("spec.variables")
     if not spec.get("mutations"):
         yield required("spec.mutations", "mutations must contain at least one item")
     for index, mutation in enumerate(spec.get("mutations") or ()):
         yield from _validate_mutation(reader, f"spec.mutations[{index}]", mutation)
-    yield from placed("spec", _REINVOCATION(behaviour, spec))
+    yield from placed("spec", _REINVOCATION(reader.behaviour, spec))
 
 
 def _validate_operations(behaviour: ServedBehaviour, path: str, rules: Sequence[Object]) -> Errors:
@@ -219,7 +229,7 @@ def _validate_operations(behaviour: ServedBehaviour, path: str, rules: Sequence[
 
 OPERATIONS: Final = row("resourceRules", by(_validate_operations))
 """The row of the operations that a policy may match."""
-_MUTATING_ADMISSION_POLICY_CONSTRAINTS: Final = row(
+_MUTATING_CONSTRAINTS: Final = row(
     "spec.matchConstraints",
     must.be_given(pointer=True),
     table(MATCH, row("resourceRules", REQUIRED), OPERATIONS),
@@ -249,27 +259,16 @@ def _validate_mutation(reader: PolicyReader, path: str, mutation: Object) -> Err
 
 
 STRATEGIES: Final = {
-    "ValidatingAdmissionPolicy": Strategy(
+    "ValidatingAdmissionPolicy": replace(
+        _policy_strategy(_CONSTRAINTS, _validate_validations, "spec.validations"),
         metadata_checks=MetadataChecks((WHOLE,), part=()),
-        unqualified_finalizers=True,
-        default=_default_validating_admission_policy,
         prepare=prepared(status={}),
-        validate=_validate_validating_admission_policy,
-        raises_generation=spec_differs,
-        print_row=columns(count("spec.validations"), param_kind),
         subresources={"status": Subresource(keep_all_but_own_status, _STATUS)},
         status_reset_fields=(("metadata",),),
-        allow_unconditional_update=False,
     ),
     "ValidatingAdmissionPolicyBinding": binding_strategy(*_SPEC),
-    "MutatingAdmissionPolicy": Strategy(
-        metadata_checks=MetadataChecks((WHOLE,)),
-        unqualified_finalizers=True,
-        default=_default_mutating_admission_policy,
-        validate=_validate_mutating_admission_policy,
-        raises_generation=spec_differs,
-        print_row=columns(count("spec.mutations"), param_kind),
-        allow_unconditional_update=False,
+    "MutatingAdmissionPolicy": _policy_strategy(
+        _MUTATING_CONSTRAINTS, _validate_mutations, "spec.mutations", composed=True
     ),
     "MutatingAdmissionPolicyBinding": binding_strategy(
         POLICY_NAME, PARAMETERS, row("spec.matchResources", table(MATCH, OPERATIONS))

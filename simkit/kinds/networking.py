@@ -59,7 +59,6 @@ from simkit.meta.objects import Draft, Object, annotations_of, at, name_of
 
 _CLASS: Final = label("ingress.class")
 _PATH_TYPES: Final = ("Exact", "ImplementationSpecific", "Prefix")
-_ABSOLUTE: Final = "must be an absolute path"
 _SEQUENCES: Final = ("//", "/./", "/../", "%2f", "%2F")
 _SUFFIXES: Final = ("/..", "/.")
 _INGRESS_SHOWN: Final = 3
@@ -131,7 +130,7 @@ def _validate_path(behaviour: ServedBehaviour, one: Object, path: str) -> Errors
     if kind not in _PATH_TYPES:
         yield unsupported(f"{path}.pathType", kind, _PATH_TYPES)
     elif not text.startswith("/") and (text or kind != "ImplementationSpecific"):
-        yield invalid_value(f"{path}.path", text, _ABSOLUTE)
+        yield invalid_value(f"{path}.path", text, "must be an absolute path")
     if kind in ("Exact", "Prefix"):
         for part in _SEQUENCES:
             if part in text:
@@ -302,10 +301,6 @@ def _inside(part: Network, whole: Network) -> bool:
 _PORT: Final = table(row("protocol", must.be_one_of("TCP", "UDP", "SCTP"), empty=True), by(_validate_end))
 
 
-def _is_empty(peer: Object) -> bool:
-    return not peer.keys() & {"podSelector", "namespaceSelector", "ipBlock"}
-
-
 def _is_mixed(peer: Object) -> bool:
     return "ipBlock" in peer and bool(peer.keys() & {"podSelector", "namespaceSelector"})
 
@@ -314,7 +309,7 @@ _PEER: Final = table(
     row("podSelector", LABEL_SELECTOR),
     row("namespaceSelector", LABEL_SELECTOR),
     row("ipBlock", by(_validate_block)),
-    row("", must.be_set("must specify a peer"), when=_is_empty),
+    row("", must.be_set("must specify a peer"), when=fields.absent("podSelector", "namespaceSelector", "ipBlock")),
     row("", must.be_refused("may not specify both ipBlock and another peer"), when=_is_mixed),
 )
 

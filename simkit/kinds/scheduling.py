@@ -108,7 +108,6 @@ def _state(obj: Object) -> Any:
 
 SYSTEM: Final = {"system-node-critical": 2000001000, "system-cluster-critical": 2000000000}
 """The system's classes and their values."""
-_STAYS: Final = "this is a system priority class and cannot be deleted"
 HIGHEST: Final = 1000000000
 
 
@@ -266,7 +265,7 @@ STRATEGIES: Final = {
         raises_generation=lambda *_: False,
         print_row=_row,
         delete_strategy=DeleteStrategy(
-            protected=dict.fromkeys(SYSTEM, _STAYS),
+            protected=dict.fromkeys(SYSTEM, "this is a system priority class and cannot be deleted"),
             of_collection=DeleteStrategy(),  # a collection takes them along
         ),
     ),

@@ -218,15 +218,12 @@ def _storage_class_row(behaviour: ServedBehaviour, obj: Object, now: float) -> S
     return [f"{name} (default)" if "true" in (annotations.get(DEFAULT), annotations.get(_OLDER)) else name, *cells]
 
 
-def _policy(obj: Object) -> str:
-    return obj.get("reclaimPolicy") or "Delete"
-
-
-def _mode(obj: Object) -> str:
-    return obj.get("volumeBindingMode") or "Immediate"
-
-
-_CELLS: Final = columns("provisioner", _policy, _mode, flag("allowVolumeExpansion"))
+_CELLS: Final = columns(
+    "provisioner",
+    lambda obj: obj.get("reclaimPolicy") or "Delete",
+    lambda obj: obj.get("volumeBindingMode") or "Immediate",
+    flag("allowVolumeExpansion"),
+)
 
 
 _ONE_SOURCE: Final = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"

@@ -62,10 +62,6 @@ class OldValue:
 NEW: Final = OldValue(ABSENT, False, lambda: False)
 
 
-def _silent(text: str) -> None:
-    pass
-
-
 class CelValidator:
     """Validator of the rules of a schema node and of all below it. Rules are compiled at first use."""
 
@@ -83,7 +79,7 @@ class CelValidator:
 
         Nothing is warned of.
         """
-        asking = ValidationPass(budget, [], _silent)
+        asking = ValidationPass(budget, [], lambda _: None)
         complete = self._begin(value, old, NEW, asking)
         return asking.errors, asking.budget if complete else -1
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from simkit.kinds.apiextensions.naming import CLEANUP, condition, holds, with_condition
 from simkit.kinds.apiextensions.validation.parts import NAMES
+from simkit.kinds.apiextensions.validation.structural import levels
 from simkit.kinds.parts.copy_on_write import keep_all_but_status
 from simkit.kinds.rules import row, validation
 from simkit.kinds.strategy import CHANGES, DeleteStrategy, MetadataChecks, Strategy, Subresource, spec_differs
@@ -21,10 +22,6 @@ from simkit.meta.domain import API_DOMAIN, EXTENSIONS_GROUP, LABEL_DOMAIN
 from simkit.meta.fielderror import Errors, FieldError, invalid_value, quoted, required
 from simkit.meta.objects import Draft, Object, at, metadata
 from simkit.schema.custom.formats import checked_format
-
-_LISTS: Final = ("allOf", "anyOf", "oneOf")
-_MAPS: Final = ("properties", "patternProperties", "definitions", "dependencies")
-_SINGLE: Final = ("items", "not", "additionalProperties", "additionalItems")
 
 
 def format_warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[str]:
@@ -37,7 +34,7 @@ def format_warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None)
 
 def _unrecognized(behaviour: ServedBehaviour, obj: Object) -> Iterator[str]:
     for version in obj["spec"].get("versions") or ():
-        for schema in _levels((version.get("schema") or {}).get("openAPIV3Schema")):
+        for schema in levels((version.get("schema") or {}).get("openAPIV3Schema")):
             name, kind = schema.get("format") or "", schema.get("type") or ""
             if (
                 name
@@ -45,21 +42,6 @@ def _unrecognized(behaviour: ServedBehaviour, obj: Object) -> Iterator[str]:
                 and (kind == "string" or behaviour.applies("formats-by-type"))
             ):
                 yield name
-
-
-def _levels(schema: Any) -> Iterator[Mapping[str, Any]]:
-    """A schema and all schemas inside of it."""
-    if not isinstance(schema, Mapping):
-        return
-    yield schema
-    for name in _SINGLE:
-        yield from _levels(schema.get(name))
-    for name in _LISTS:
-        for inner in schema.get(name) or ():
-            yield from _levels(inner)
-    for name in _MAPS:
-        for inner in (schema.get(name) or {}).values():
-            yield from _levels(inner)
 
 
 APPROVAL: Final = f"api-approved.{LABEL_DOMAIN}"

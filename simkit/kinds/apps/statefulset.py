@@ -46,10 +46,6 @@ _CHANGEABLE: Final = (
     "persistentVolumeClaimRetentionPolicy",
     "minReadySeconds",
 )
-_FIXED: Final = (
-    "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', "
-    "'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
-)
 _FIXED_BEFORE_ORDINALS: Final = (
     "updates to statefulset spec for fields other than 'replicas', 'template', 'updateStrategy', "
     "'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
@@ -87,7 +83,10 @@ _CLAIM: Final[Mapping[str, Any]] = {"kind": "PersistentVolumeClaim", "apiVersion
 def _told(behaviour: ServedBehaviour) -> str:
     """The error of a changed field, with those that may change in the release."""
     if behaviour.applies("ordinals-of-sets-change"):
-        return _FIXED
+        return (
+            "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', "
+            "'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
+        )
     return _FIXED_BEFORE_ORDINALS if behaviour.applies("retention-of-sets-changes") else _FIXED_BEFORE_RETENTION
 
 

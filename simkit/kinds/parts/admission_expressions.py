@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
+from simkit.kinds.parts.validation.fields import repeats, validate_text
 from simkit.language.cel.build import RESERVED
 from simkit.language.cel.environment import Environment, Program, stored_version, written_version
 from simkit.language.cel.errors import CompileError, ResultTypeError
@@ -18,6 +19,7 @@ from simkit.language.cel.lib_policies import JSON_PATCH, OBJECT
 from simkit.language.cel.types import BOOL, DYN, INT, NULL, STRING, TIMESTAMP, Type, list_of, map_of, object_of, parsed
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import (
+    Errors,
     FieldError,
     duplicate,
     field_detail,
@@ -202,7 +204,7 @@ def validate_match_condition(
     *,
     params: bool = False,
     known: Collection[str] = (),
-) -> list[FieldError]:
+) -> Errors:
     """All errors of the match conditions of a policy or of a webhook.
 
     Parameters
@@ -212,39 +214,23 @@ def validate_match_condition(
     known
         Expressions that are stored already, which are read as stored ones.
     """
-    errors: list[FieldError] = []
     listed = conditions or ()
     if len(listed) > _MOST_CONDITIONS:
-        errors.append(too_many(path, len(listed), _MOST_CONDITIONS))
-    seen: set[str] = set()
+        yield too_many(path, len(listed), _MOST_CONDITIONS)
+    again = repeats(condition.get("name") or "" for condition in listed)
     for index, condition in enumerate(listed):
-        here = f"{path}[{index}]"
-        errors += _validate_condition(behaviour, condition, here, params, known)
-        name = condition.get("name") or ""
-        if name and name in seen:
-            errors.append(duplicate(f"{here}.name", name))
-        seen.add(name)
-    return errors
-
-
-def _validate_condition(
-    behaviour: ServedBehaviour, condition: Object, here: str, params: bool, known: Collection[str]
-) -> list[FieldError]:
-    errors: list[FieldError] = []
-    source = (condition.get("expression") or "").strip()
-    if not source:
-        errors.append(required(f"{here}.expression"))
-    else:
+        here, name, source = f"{path}[{index}]", condition.get("name") or "", condition.get("expression") or ""
+        source = source.strip()
         try:
-            match_condition(source, behaviour, params=params, stored=source in known)
+            if source:
+                match_condition(source, behaviour, params=params, stored=source in known)
+            else:
+                yield required(f"{here}.expression")
         except CompileError as error:
-            errors.append(compile_error(behaviour, f"{here}.expression", source, error))
-    name = condition.get("name") or ""
-    if not name:
-        errors.append(required(f"{here}.name"))
-    else:
-        errors += [invalid_value(f"{here}.name", name, wrong) for wrong in qualified_name(name)]
-    return errors
+            yield compile_error(behaviour, f"{here}.expression", source, error)
+        yield from validate_text(f"{here}.name", name, qualified_name) if name else (required(f"{here}.name"),)
+        if name and index in again:
+            yield duplicate(f"{here}.name", name)
 
 
 def written(spec: Object | None, part: str, field: str = "expression") -> frozenset[str]:
@@ -276,7 +262,7 @@ class PolicyReader:
     def __init__(
         self, behaviour: ServedBehaviour, spec: Object, old: Object | None = None, *, composed: bool = False
     ) -> None:
-        self._behaviour, self._spec, self._old = behaviour, spec, old
+        self.behaviour, self._spec, self._old = behaviour, spec, old
         self._params = spec.get("paramKind") is not None
         self._types: dict[str, Type] | None = {} if composed or spec.get("variables") else None
         self._checked = written(old, "validations")
@@ -287,7 +273,7 @@ class PolicyReader:
 
     def _environment(self, *, stored: bool, authorizer: bool = True, patches: bool = False) -> Environment:
         return environment(
-            self._behaviour,
+            self.behaviour,
             params=self._params,
             authorizer=authorizer,
             variables=self._types,
@@ -295,41 +281,35 @@ class PolicyReader:
             patches=patches,
         )
 
-    def validate_match_condition(self, path: str) -> list[FieldError]:
+    def validate_match_condition(self, path: str) -> Errors:
         """The errors of the match conditions, which see no variables. Unchanged ones are not validated."""
         conditions, old = self._spec.get("matchConditions"), self._old
         if old is not None and all(self._spec.get(part) == old.get(part) for part in ("paramKind", "matchConditions")):
-            return []
+            return iter(())
         return validate_match_condition(
-            self._behaviour, conditions, path, params=self._params, known=written(old, "matchConditions")
+            self.behaviour, conditions, path, params=self._params, known=written(old, "matchConditions")
         )
 
-    def validate_variable(self, path: str) -> list[FieldError]:
+    def validate_variable(self, path: str) -> Errors:
         """The errors of the variables; each sees those before it.
 
         One counts as stored where a validation of the old policy had the same expression, as on kube-apiserver.
         """
-        errors: list[FieldError] = []
         for index, variable in enumerate(self._spec.get("variables") or ()):
-            errors += self._variable(variable, f"{path}[{index}]")
-        return errors
-
-    def _variable(self, variable: Object, here: str) -> list[FieldError]:
-        errors: list[FieldError] = []
-        name, source = variable.get("name") or "", variable.get("expression") or ""
-        if not name.strip():
-            errors.append(required(f"{here}.name", "name is not specified"))
-        elif not is_identifier(name):
-            errors.append(invalid_value(f"{here}.name", name, _bad_name(self._behaviour)))
-        if not source.strip():
-            return [*errors, required(f"{here}.expression", "expression is not specified")]
-        try:
-            found = variable_type(self._environment(stored=source in self._checked).compile(source).type)
-        except CompileError as error:
-            errors.append(compile_error(self._behaviour, f"{here}.expression", source, error))
-            found = DYN
-        self._types = {**(self._types or {}), name: found}
-        return errors
+            here, name, source = f"{path}[{index}]", variable.get("name") or "", variable.get("expression") or ""
+            if not name.strip():
+                yield required(f"{here}.name", "name is not specified")
+            elif not is_identifier(name):
+                yield invalid_value(f"{here}.name", name, _bad_name(self.behaviour))
+            if not source.strip():
+                yield required(f"{here}.expression", "expression is not specified")
+                continue
+            try:
+                found = variable_type(self._environment(stored=source in self._checked).compile(source).type)
+            except CompileError as error:
+                yield compile_error(self.behaviour, f"{here}.expression", source, error)
+                found = DYN
+            self._types = {**(self._types or {}), name: found}
 
     def validate_expression(self, source: str, path: str) -> list[FieldError]:
         """The errors of the expression of a validation."""
@@ -346,7 +326,7 @@ class PolicyReader:
         try:
             known.compile(source, expected=expected)
         except CompileError as error:
-            return [compile_error(self._behaviour, path, shown or source, error)]
+            return [compile_error(self.behaviour, path, shown or source, error)]
         return []
 
     def validate_mutation(self, kind: str, source: str, path: str) -> list[FieldError]:
@@ -357,55 +337,47 @@ class PolicyReader:
         known = self._environment(stored=source in self._configurations, patches=True)
         return self._validate_fields(source.strip(), path, known, MUTATION_TYPES[kind])
 
-    def validate_annotation(self, policy_name: str, path: str) -> list[FieldError]:
+    def validate_annotation(self, policy_name: str, path: str) -> Errors:
         """The errors of the audit annotations, whose keys follow the policy's name in the log."""
-        errors: list[FieldError] = []
         annotations = self._spec.get("auditAnnotations") or ()
         if len(annotations) > _MOST_ANNOTATIONS:
-            errors.append(
-                invalid_value(path, list(annotations), f"must not have more than {_MOST_ANNOTATIONS} auditAnnotations")
-            )
-        seen: set[str] = set()
+            text = f"must not have more than {_MOST_ANNOTATIONS} auditAnnotations"
+            yield invalid_value(path, list(annotations), text)
+        again = repeats(annotation.get("key") or "" for annotation in annotations)
         for index, annotation in enumerate(annotations):
-            here, key = f"{path}[{index}]", annotation.get("key") or ""
-            errors += self._annotation(annotation, policy_name, here)
-            if key in seen:
-                errors.append(duplicate(f"{here}.key", key))
-            seen.add(key)
-        return errors
-
-    def _annotation(self, annotation: Object, policy_name: str, here: str) -> list[FieldError]:
-        key, source = annotation.get("key") or "", annotation.get("valueExpression") or ""
-        full, trimmed = f"{policy_name}/{key}", source.strip()
-        errors = [invalid_value(f"{here}.key", full, wrong) for wrong in qualified_name(full)]
-        if not policy_name:
-            errors = [invalid_value(f"{here}.key", key, "requires metadata.name be non-empty")]
-        if not trimmed:
-            return [*errors, required(f"{here}.valueExpression", "valueExpression is not specified")]
-        if len(trimmed.encode()) > _VALUE_BYTES:
-            return [*errors, required(f"{here}.valueExpression", f"must not exceed {_VALUE_BYTES} bytes in length")]
-        known = self._environment(stored=source in self._values)
-        return errors + self._validate_fields(trimmed, f"{here}.valueExpression", known, AUDIT_TYPES, shown=source)
+            here, key, source = f"{path}[{index}]", annotation.get("key") or "", annotation.get("valueExpression") or ""
+            if policy_name:
+                yield from validate_text(f"{here}.key", f"{policy_name}/{key}", qualified_name)
+            else:
+                yield invalid_value(f"{here}.key", key, "requires metadata.name be non-empty")
+            where, trimmed = f"{here}.valueExpression", source.strip()
+            if not trimmed:
+                yield required(where, "valueExpression is not specified")
+            elif len(trimmed.encode()) > _VALUE_BYTES:
+                yield required(where, f"must not exceed {_VALUE_BYTES} bytes in length")
+            else:
+                known = self._environment(stored=source in self._values)
+                yield from self._validate_fields(trimmed, where, known, AUDIT_TYPES, shown=source)
+            if index in again:
+                yield duplicate(f"{here}.key", key)
 
 
-def validate_validation(reader: PolicyReader, validation: Mapping[str, Any], path: str) -> list[FieldError]:
+def validate_validation(reader: PolicyReader, validation: Mapping[str, Any], path: str) -> Errors:
     """The errors of the expression, message expression and message of one validation."""
-    errors: list[FieldError] = []
     source, message = validation.get("expression") or "", validation.get("message") or ""
     computed = validation.get("messageExpression") or ""
     if not source.strip():
-        errors.append(required(f"{path}.expression", "expression is not specified"))
+        yield required(f"{path}.expression", "expression is not specified")
     else:
-        errors += reader.validate_expression(source, f"{path}.expression")
+        yield from reader.validate_expression(source, f"{path}.expression")
     if computed and not computed.strip():
-        errors.append(invalid_value(f"{path}.messageExpression", computed, "must be non-empty if specified"))
+        yield invalid_value(f"{path}.messageExpression", computed, "must be non-empty if specified")
     elif computed:
-        errors += reader.validate_message(computed, f"{path}.messageExpression")
+        yield from reader.validate_message(computed, f"{path}.messageExpression")
     if message and not message.strip():
-        errors.append(invalid_value(f"{path}.message", message, field_detail("message must be non-empty if specified")))
+        yield invalid_value(f"{path}.message", message, field_detail("message must be non-empty if specified"))
     elif _LINE_BREAK.search(message.strip()):
-        errors.append(invalid_value(f"{path}.message", message, field_detail("message must not contain line breaks")))
-    return errors
+        yield invalid_value(f"{path}.message", message, field_detail("message must not contain line breaks"))
 
 
 def _bad_name(behaviour: ServedBehaviour) -> str:

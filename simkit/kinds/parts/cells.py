@@ -85,6 +85,11 @@ def columns(*shown: Column) -> RowPrinter:
     return lambda _, obj, now: [name_of(obj), *(read(obj) for read in readers), created(obj, now)]
 
 
+def by_release(change: str, since: RowPrinter, before: RowPrinter) -> RowPrinter:
+    """The printer of the releases where a change of behaviour applies, or else that of the ones before."""
+    return lambda behaviour, obj, now: (since if behaviour.applies(change) else before)(behaviour, obj, now)
+
+
 def _reader(column: Column) -> Callable[[Object], Any]:
     if not isinstance(column, str):
         return column

@@ -29,7 +29,6 @@ _PROOF: Final = "spec.proofOfPossession"
 _REQUESTED_KEY_LARGEST: Final = 10 * 1024
 _MODULI: Final = (3072, 4096)
 _CURVES: Final = {"secp256r1": "P-256", "secp384r1": "P-384", "secp521r1": "P-521", "secp224r1": "P-224"}
-_UNKNOWN: Final = "unknown public key type; supported types are Ed25519, ECDSA, and RSA"
 
 
 def validate_proven_key(uid: str, encoded: str, proof: str) -> Errors:
@@ -92,7 +91,7 @@ def _validate_kind(path: str, key: PublicKeyTypes, shown: Any, curves: str) -> E
         if size not in _MODULI:
             yield invalid_value(path, f"{size}-bit modulus", "RSA keys must have modulus size 3072 or 4096")
     elif not isinstance(key, Ed25519PublicKey):
-        yield invalid_value(path, shown, _UNKNOWN)
+        yield invalid_value(path, shown, "unknown public key type; supported types are Ed25519, ECDSA, and RSA")
 
 
 def _is_signed(key: PublicKeyTypes, text: bytes, signature: bytes) -> bool:

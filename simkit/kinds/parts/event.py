@@ -29,7 +29,6 @@ NEWER: Final[Mapping[str, str]] = {
 }
 """Field names of the core group and of the events group; all other fields have one name."""
 OLDER: Final[Mapping[str, str]] = {newer: older for older, newer in NEWER.items()}
-_NEVER: Final = "0001-01-01 00:00:00 +0000 UTC"
 _MOMENTS: Final = ("firstTimestamp", "lastTimestamp")
 _FIXED: Final = (
     "involvedObject",
@@ -142,7 +141,7 @@ def _shown(name: str, value: Any) -> Any:
     if name == "source":
         return structure("core.EventSource", value or {})
     if name in (*_MOMENTS, "eventTime"):
-        return time(value) if value else Shown(_NEVER, None)
+        return time(value) if value else Shown("0001-01-01 00:00:00 +0000 UTC", None)
     return value or (0 if name == "count" else "")
 
 

@@ -7,9 +7,9 @@ resources, and later they request devices.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
-from simkit.kinds.parts.cells import created
+from simkit.kinds.parts.cells import by_release, columns
 from simkit.kinds.parts.copy_on_write import (
     keep_all_but_own_status,
     null_where_empty,
@@ -30,7 +30,7 @@ from simkit.kinds.strategy import WHOLE, MetadataCheck, MetadataChecks, Strategy
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value
-from simkit.meta.objects import Draft, Object, at, metadata, name_of
+from simkit.meta.objects import Draft, Object, at, metadata
 
 _UNREAD: Final = "changed-claims-of-devices-unread"
 _ADMIN: Final = label("admin-access", "resource")
@@ -131,14 +131,6 @@ def _admin_path(claim: Object) -> str:
     return ""
 
 
-def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
-    spec = obj.get("spec") or {}
-    if behaviour.applies("claims-of-devices"):
-        return [name_of(obj), _states(obj), created(obj, now)]
-    mode = spec.get("allocationMode") or ""
-    return [name_of(obj), spec.get("resourceClassName") or "", mode, _states(obj), created(obj, now)]
-
-
 def _states(obj: Object) -> str:
     status = obj.get("status") or {}
     allocated, reserved = status.get("allocation") is not None, bool(status.get("reservedFor"))
@@ -161,7 +153,9 @@ STRATEGY = Strategy(
     validate_last=_validate_change,
     canonicalize=_canonicalize,
     validate_in_namespace=admin_errors,
-    print_row=_row,
+    print_row=by_release(
+        "claims-of-devices", columns(_states), columns("spec.resourceClassName", "spec.allocationMode", _states)
+    ),
     subresources={"status": Subresource(keep_all_but_own_status, validate_claim_status, owns_all=True)},
     status_reset_fields=(("metadata",),),
     reset_fields=lambda behaviour: {} if behaviour.applies("metadata-of-claims-reset") else {"status": ("spec",)},

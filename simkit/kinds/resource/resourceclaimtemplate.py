@@ -6,9 +6,8 @@ Follows ``pkg/registry/resource/resourceclaimtemplate/strategy.go``, releases 1.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from simkit.kinds.parts.cells import created
+from simkit.kinds.parts.cells import by_release, columns
 from simkit.kinds.parts.copy_on_write import own_copy
 from simkit.kinds.parts.devices.requests import defaulted_devices, validate_devices, without_empty_requests
 from simkit.kinds.parts.go_printing.structures import structure
@@ -17,7 +16,7 @@ from simkit.kinds.resource.resourceclaim import admin_errors
 from simkit.kinds.strategy import CHANGES, WHOLE, MetadataChecks, Strategy
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, invalid_value
-from simkit.meta.objects import Draft, Object, at, name_of
+from simkit.meta.objects import Draft, Object, at
 
 
 def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
@@ -50,17 +49,6 @@ def _canonicalize(draft: Draft) -> None:
     draft["spec"] = _canonical(draft.get("spec") or {})
 
 
-def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
-    if behaviour.applies("claims-of-devices"):
-        return [name_of(obj), created(obj, now)]
-    return [
-        name_of(obj),
-        at(obj, "spec", "spec", "resourceClassName") or "",
-        at(obj, "spec", "spec", "allocationMode") or "",
-        created(obj, now),
-    ]
-
-
 STRATEGY = Strategy(
     metadata_checks=MetadataChecks((WHOLE,), after=(CHANGES,)),
     default=_default,
@@ -68,6 +56,8 @@ STRATEGY = Strategy(
     validate_last=_validate_change,
     canonicalize=_canonicalize,
     validate_in_namespace=lambda behaviour, obj, labels: admin_errors(behaviour, obj.get("spec") or {}, labels),
-    print_row=_row,
+    print_row=by_release(
+        "claims-of-devices", columns(), columns("spec.spec.resourceClassName", "spec.spec.allocationMode")
+    ),
     return_deleted_object=True,
 )

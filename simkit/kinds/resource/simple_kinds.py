@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.cells import columns, created, generated_row
+from simkit.kinds.parts.cells import by_release, columns, created, generated_row
 from simkit.kinds.parts.copy_on_write import keep_all_but_own_status, own_copy, own_items, without_empty
 from simkit.kinds.parts.devices.device import default_taint, validate_changed_taint, validate_slice
 from simkit.kinds.parts.devices.names import LABEL, OPAQUE, POOL, SUBDOMAIN, list_of
@@ -106,19 +106,6 @@ def _taint_rule_row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequ
     return [name_of(obj), *cells, added, created(obj, now)]
 
 
-def _resource_slice_row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
-    if behaviour.applies("claims-of-devices"):
-        spec = obj.get("spec") or {}
-        return [
-            name_of(obj),
-            spec.get("nodeName") or "",
-            spec.get("driver") or "",
-            at(spec, "pool", "name") or "",
-            created(obj, now),
-        ]
-    return [name_of(obj), obj.get("nodeName") or "", obj.get("driverName") or "", created(obj, now)]
-
-
 _CONDITIONS: Final = ("bindingConditions", "bindingFailureConditions")
 
 
@@ -183,7 +170,11 @@ STRATEGIES: Final = {
         warnings=_warnings,
         raises_generation=spec_differs,
         counts_dropped_fields=True,
-        print_row=_resource_slice_row,
+        print_row=by_release(
+            "claims-of-devices",
+            columns("spec.nodeName", "spec.driver", "spec.pool.name"),
+            columns("nodeName", "driverName"),
+        ),
         return_deleted_object=True,
     ),
 }

@@ -103,7 +103,6 @@ def _is_set(node: Node) -> bool:
 
 
 _SIZE_0: Final = "ceiling(size_of({0}), 0.1)"
-_DOUBLE_SIZE_0: Final = "ceiling(size_of({0}) * 2, 0.1)"
 _SEARCH: Final = "ceiling(1 + size_of({0}), 0.1) * ceiling(size_of({1}), 0.25)"
 _LIBRARY: Final[dict[str, str]] = {
     "check": "350000",
@@ -113,7 +112,7 @@ _LIBRARY: Final[dict[str, str]] = {
     **dict.fromkeys(("isSorted", "sum", "max", "min", "indexOf", "lastIndexOf"), "traversal({0})"),
     **dict.fromkeys(("url", "lowerAscii", "upperAscii", "substring", "trim", "quantity", "isQuantity"), _SIZE_0),
     **dict.fromkeys(("cidr", "isIP", "isCIDR"), _SIZE_0),
-    **dict.fromkeys(("replace", "split", "ip.isCanonical"), _DOUBLE_SIZE_0),
+    **dict.fromkeys(("replace", "split", "ip.isCanonical"), "ceiling(size_of({0}) * 2, 0.1)"),
     **dict.fromkeys(("find", "findAll"), _SEARCH),
     **dict.fromkeys(("semver", "isSemver"), _SIZE_0),
     "validate": "ceiling(1 + size_of({1}), 0.1) * ceiling({0}.pattern_size, 0.25)",

@@ -25,7 +25,6 @@ MOST_VALUES: Final = 5_000_000
 MOST_DEPTH: Final = 1000
 DEEPEST: Final = 254 - ROOM_OF_BODIES
 """The deepest nesting of a document, whatever the interpreter's own limit is."""
-_TOO_DEEP: Final = "nested too deeply"
 _MANY: Final = 256
 """Parts of a collection from which on they are let go one by one."""
 _SUSPICIOUS: Final = 10_000
@@ -106,7 +105,7 @@ def _decoded(
         node = compose(reader)
         return None if node is None else _Construction("&" in text, first_line, repeats, wire=wire).value(node)
     except RecursionError:
-        raise BrokenText(first_line, _TOO_DEEP) from None
+        raise BrokenText(first_line, "nested too deeply") from None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = first_line + (mark.line if mark else 0)

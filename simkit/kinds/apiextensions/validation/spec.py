@@ -19,7 +19,7 @@ from simkit.kinds.apiextensions.validation.schema import (
     validate_map_key,
     validate_set,
 )
-from simkit.kinds.apiextensions.validation.structural import unreadable, validate_structure
+from simkit.kinds.apiextensions.validation.structural import levels, unreadable, validate_structure
 from simkit.kinds.parts.admission_requests import validate_client, validate_review_versions
 from simkit.kinds.parts.go_printing.structures import structure, structures
 from simkit.kinds.rules import REQUIRED, Check, by, fields, must, placed, row, table
@@ -231,19 +231,19 @@ def demands_on(behaviour: ServedBehaviour, spec: Object, old: Object) -> Validat
     resolve = Catalogue.for_release("1.30").definition
     given = list(_schemas(old))
     structural = not any(unreadable(schema) or validate_structure(behaviour, schema, "") for schema in given)
-    levels = [level for schema in given for level in _levels(schema)]
+    every = [level for schema in given for level in levels(schema)]
     webhook = (old.get("conversion") or {}).get("webhook") or {}
     reviews = webhook.get("conversionReviewVersions") or ()
     return ValidationOptions(
         structural=structural,
         pruned_defaults=not (structural and any(unpruned_defaults(schema, resolve) for schema in given)),
-        atomic_sets=not any(True for level in levels for _ in validate_set(level, "")),
-        map_keys=not any(True for level in levels for _ in validate_map_key(level, "")),
-        types=not any(level.get("type") not in (None, "", *_OPENAPI_TYPES) for level in levels),
+        atomic_sets=not any(True for level in every for _ in validate_set(level, "")),
+        map_keys=not any(True for level in every for _ in validate_map_key(level, "")),
+        types=not any(level.get("type") not in (None, "", *_OPENAPI_TYPES) for level in every),
         schemas=len(given) == len(old.get("versions") or ()),
         review_versions=not reviews or bool({"v1", "v1beta1"} & set(reviews)),
         known=frozenset(
-            rule.get("rule") or "" for level in levels for rule in level.get("x-kubernetes-validations") or ()
+            rule.get("rule") or "" for level in every for rule in level.get("x-kubernetes-validations") or ()
         ),
         unchanged=_unchanged(spec, old),
     )
@@ -265,7 +265,7 @@ def _schemas(spec: Object) -> Iterator[Properties]:
 
 
 def _has_default(schema: Properties) -> bool:
-    return any(level.get("default") is not None for level in _levels(schema))
+    return any(level.get("default") is not None for level in levels(schema))
 
 
 _DEMANDING: Final = (
@@ -278,7 +278,7 @@ _DEMANDING: Final = (
 def _needs_structure(schema: Properties) -> bool:
     return any(
         level.get("x-kubernetes-preserve-unknown-fields") is not None or any(level.get(name) for name in _DEMANDING)
-        for level in _levels(schema)
+        for level in levels(schema)
     )
 
 
@@ -291,17 +291,6 @@ def _unchanged(spec: Object, old: Object) -> frozenset[str]:
     return frozenset(
         row["name"] for row in rows if row.get("name") in before and row.get("schema") == before[row["name"]]
     )
-
-
-def _levels(schema: Properties) -> Iterator[Properties]:
-    yield schema
-    below = [schema.get("items"), schema.get("additionalProperties"), schema.get("not")]
-    below += (schema.get("properties") or {}).values()
-    for name in ("allOf", "anyOf", "oneOf"):
-        below += schema.get(name) or ()
-    for inner in below:
-        if isinstance(inner, Mapping):
-            yield from _levels(inner)
 
 
 _PARTS: Final = ("schema", "subresources", "additionalPrinterColumns", "selectableFields")

@@ -79,6 +79,22 @@ def _alternatives(schema: Properties) -> Iterator[Properties]:
         yield from schema.get(junctor) or ()
 
 
+_SINGLE: Final = ("items", "not", "additionalProperties", "additionalItems")
+_MAPS: Final = ("properties", "patternProperties", "definitions", "dependencies")
+
+
+def levels(schema: Any) -> Iterator[Properties]:
+    """A schema and all schemas inside of it."""
+    if not isinstance(schema, Mapping):
+        return
+    yield schema
+    for inner in (*map(schema.get, _SINGLE), *_alternatives(schema)):
+        yield from levels(inner)
+    for name in _MAPS:
+        for inner in (schema.get(name) or {}).values():
+            yield from levels(inner)
+
+
 def validate_structure(behaviour: ServedBehaviour, schema: Properties, path: str) -> list[FieldError]:
     """The errors of a schema that is not structural, sorted by text as in kube-apiserver."""
     errors = [*_invariants(schema, _ROOT, path), *_completeness(schema, schema, path, path)]

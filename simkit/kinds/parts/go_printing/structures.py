@@ -241,9 +241,6 @@ def printed(value: Any) -> str:
     return str(value) if isinstance(value, int) else quoted(value or "")
 
 
-_NEVER: Final = "time.Date(1, time.January, 1, 0, 0, 0, 0, time.UTC)"
-
-
 def template_text(template: Object) -> Written:
     """A pod template."""
     return structure("core.PodTemplateSpec", template)
@@ -303,7 +300,7 @@ def _amounts_text(value: Mapping[str, str] | None) -> str:
 
 def _time(value: str | None) -> str:
     if not value:
-        return _NEVER
+        return "time.Date(1, time.January, 1, 0, 0, 0, 0, time.UTC)"
     at = datetime.fromisoformat(value)
     return f"time.Date({at:%Y}, time.{at:%B}, {at.day}, {at.hour}, {at.minute}, {at.second}, 0, time.UTC)"
 

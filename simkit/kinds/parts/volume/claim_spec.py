@@ -21,14 +21,13 @@ from simkit.meta.wording import Worded
 ACCESS_MODES: Final = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 VOLUME_MODES: Final = ("Block", "Filesystem")
 _ALONE: Final = "ReadWriteOncePod"
-_NOT_POSITIVE: Final = "must be greater than zero"
 _SHORT: Final = {"ReadWriteOnce": "RWO", "ReadOnlyMany": "ROX", "ReadWriteMany": "RWX", "ReadWriteOncePod": "RWOP"}
 
 
 def validate_positive(path: str, amount: str) -> Errors:
     """The error of an amount that is not positive."""
     if parse(amount).nano <= 0:
-        yield invalid_value(path, amount, _NOT_POSITIVE)
+        yield invalid_value(path, amount, "must be greater than zero")
 
 
 def validate_whole_negative(path: str, amount: str) -> Errors:

@@ -40,8 +40,8 @@ def test_conditions_may_mention_parameters_only_where_there_are_some() -> None:
     """``params`` is declared for policies with a parameter kind; ``variables`` never is."""
     row = [{"name": "a", "expression": "params.x == 1"}]
     assert "undeclared reference to 'params'" in texts(validate_match_condition(BASE, row, "m"))[0]
-    assert not validate_match_condition(BASE, row, "m", params=True)
-    assert validate_match_condition(BASE, [{"name": "a", "expression": "variables.x"}], "m", params=True)
+    assert not list(validate_match_condition(BASE, row, "m", params=True))
+    assert list(validate_match_condition(BASE, [{"name": "a", "expression": "variables.x"}], "m", params=True))
 
 
 def test_too_many_conditions() -> None:
@@ -54,7 +54,7 @@ def test_variables_see_those_before_them() -> None:
     """A later variable is not known yet; a misspelt one has no such field."""
     spec = {"variables": [{"name": "a", "expression": "1"}, {"name": "b", "expression": "variables.a + 1"}]}
     reader = PolicyReader(BASE, spec)
-    assert not reader.validate_variable("v")
+    assert not list(reader.validate_variable("v"))
     assert not reader.validate_expression("variables.b == 2", "e")
     assert "undefined field 'c'" in texts(reader.validate_expression("variables.c == 2", "e"))[0]
     early = PolicyReader(BASE, {"variables": [{"name": "a", "expression": "variables.b"}]})
@@ -78,7 +78,7 @@ def test_stored_expressions_are_read_as_stored_ones() -> None:
 def test_unchanged_match_conditions_are_not_read() -> None:
     """They are as soon as they, or the kind of the parameters, change."""
     old: Any = {"matchConditions": [{"name": "a", "expression": "nonsense"}]}
-    assert not PolicyReader(BASE, old, old).validate_match_condition("m")
+    assert not list(PolicyReader(BASE, old, old).validate_match_condition("m"))
     changed = {**old, "paramKind": {"apiVersion": "v1", "kind": "ConfigMap"}}
     assert texts(PolicyReader(BASE, changed, old).validate_match_condition("m"))
 
@@ -103,7 +103,7 @@ def test_validations(row: Any, wanted: str) -> None:
 
 def test_an_expression_of_several_lines_needs_no_message() -> None:
     """Unlike a rule of a custom resource."""
-    assert not validate_validation(PolicyReader(BASE, {}), {"expression": "true\n&& true"}, "v")
+    assert not list(validate_validation(PolicyReader(BASE, {}), {"expression": "true\n&& true"}, "v"))
 
 
 def test_audit_annotations() -> None:
