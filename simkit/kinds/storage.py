@@ -21,6 +21,7 @@ from simkit.kinds.parts.copy_on_write import (
 from simkit.kinds.parts.go_printing.structures import selector as shown_selector
 from simkit.kinds.parts.go_printing.structures import structure, text_map, texts
 from simkit.kinds.parts.pod.validation.volumes import DRIVER, TOKEN_SECONDS
+from simkit.kinds.parts.template_owner import default_missing
 from simkit.kinds.parts.validation.fields import repeats, validate_text
 from simkit.kinds.parts.validation.object_meta import LABEL_SELECTOR, deprecation, selector_warnings
 from simkit.kinds.parts.validation.resource_quantities import validate_nonnegative_quantity
@@ -80,9 +81,7 @@ _LOGGED_TOKENS: Final = (
 
 def _default_csi_driver(behaviour: ServedBehaviour, draft: Draft) -> None:
     spec = own_copy(draft, "spec")
-    for name, value in _DEFAULTS.items():
-        if spec.get(name) is None:
-            spec[name] = value
+    default_missing(spec, _DEFAULTS)
     if not spec.get("volumeLifecycleModes"):
         spec["volumeLifecycleModes"] = ["Persistent"]
 

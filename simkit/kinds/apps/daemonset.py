@@ -17,15 +17,14 @@ from simkit.kinds.parts.pod.defaults import default_template
 from simkit.kinds.parts.pod.template import names_and_images, prepare_template, validate_lasting, validate_template
 from simkit.kinds.parts.template_owner import (
     FIRST,
-    MISMATCH,
     changing_selectors,
     counts_checked,
     default_missing,
     keeping_dependents,
     selector_of,
-    shown_labels,
     template_warnings,
     validate_immutable_selector,
+    validate_mismatch,
     validate_nonnegative_fields,
 )
 from simkit.kinds.parts.validation.fields import (
@@ -38,7 +37,7 @@ from simkit.kinds.strategy import Strategy, Subresource, checked_twice, spec_dif
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import Errors, FieldError, invalid_value, required, unsupported
 from simkit.meta.integers import parse_int
-from simkit.meta.objects import Draft, Object, annotations_of, at, labels_of, name_of
+from simkit.meta.objects import Draft, Object, annotations_of, at, name_of
 
 GENERATION: Final = "deprecated.daemonset.template.generation"
 _FIRST: Final = {"currentNumberScheduled": 0, "numberMisscheduled": 0, "desiredNumberScheduled": 0, "numberReady": 0}
@@ -85,8 +84,7 @@ def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Se
     selector, template = spec.get("selector"), spec.get("template") or {}
     errors = [*validate_label_selector(behaviour, selector, "spec.selector")]
     chosen = selector_of(selector)
-    if chosen is not None and not chosen.matches(labels_of(template)):
-        errors.append(invalid_value("spec.template.metadata.labels", shown_labels(template), MISMATCH))
+    errors += validate_mismatch("spec.template", template, chosen)
     if selector is not None and not selector.get("matchLabels") and not selector.get("matchExpressions"):
         text = "empty selector is invalid for daemonset"
         errors.append(invalid_value("spec.selector", shown_selector(selector), text))

@@ -31,6 +31,7 @@ from simkit.kinds.parts.template_owner import (
     validate_nonnegative_fields,
     validate_selector,
 )
+from simkit.kinds.parts.validation.fields import validate_text
 from simkit.kinds.parts.volume.claim_spec import fraction_warnings, validate_persistent_volume_claim_spec
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta.behaviour import ServedBehaviour
@@ -45,17 +46,6 @@ _CHANGEABLE: Final = (
     "updateStrategy",
     "persistentVolumeClaimRetentionPolicy",
     "minReadySeconds",
-)
-_FIXED_BEFORE_ORDINALS: Final = (
-    "updates to statefulset spec for fields other than 'replicas', 'template', 'updateStrategy', "
-    "'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
-)
-_FIXED_BEFORE_RETENTION: Final = (
-    "updates to statefulset spec for fields other than 'replicas', 'template', and 'updateStrategy' are forbidden"
-)
-_FIXED_WITH_LIMIT: Final = (
-    "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', "
-    "'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
 )
 _COUNTS: Final = (
     "replicas",
@@ -82,12 +72,15 @@ _CLAIM: Final[Mapping[str, Any]] = {"kind": "PersistentVolumeClaim", "apiVersion
 
 def _told(behaviour: ServedBehaviour) -> str:
     """The error of a changed field, with those that may change in the release."""
-    if behaviour.applies("ordinals-of-sets-change"):
-        return (
-            "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', "
-            "'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
-        )
-    return _FIXED_BEFORE_ORDINALS if behaviour.applies("retention-of-sets-changes") else _FIXED_BEFORE_RETENTION
+    names = ["'replicas'", "'ordinals'", "'template'", "'updateStrategy'"]
+    if not behaviour.applies("ordinals-of-sets-change"):
+        names.remove("'ordinals'")
+    if behaviour.applies("history-limit-of-statefulsets"):
+        names.append("'revisionHistoryLimit'")
+    told = f"{', '.join(names)}, 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds'"
+    if not behaviour.applies("retention-of-sets-changes"):
+        told = "'replicas', 'template', and 'updateStrategy'"
+    return f"updates to statefulset spec for fields other than {told} are forbidden"
 
 
 def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
@@ -128,7 +121,9 @@ def _prepare(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> No
 
 def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Errors:
     spec = obj["spec"]
-    yield from _validate_policy(spec)
+    policy = spec.get("podManagementPolicy") or ""
+    if policy not in ("OrderedReady", "Parallel"):
+        yield invalid_value("spec.podManagementPolicy", policy, "must be 'OrderedReady' or 'Parallel'")
     yield from _validate_strategy("spec.updateStrategy", spec.get("updateStrategy") or {})
     retention = spec.get("persistentVolumeClaimRetentionPolicy") or {}
     for name in ("whenDeleted", "whenScaled"):
@@ -141,17 +136,11 @@ def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Er
         for index, claim in enumerate(spec.get("volumeClaimTemplates") or ()):
             path = f"spec.volumeClaimTemplates[{index}].spec"
             yield from validate_persistent_volume_claim_spec(behaviour, path, claim.get("spec") or {})
-    yield from _validate_service_name(behaviour, spec, old)
+    if old is None and spec.get("serviceName") and behaviour.applies("service-names-of-statefulsets-checked"):
+        yield from validate_text("spec.serviceName", spec["serviceName"], dns_label)
     yield from _validate_template(behaviour, spec, whole=_is_whole(behaviour, old))
     if old is not None and _fixed(behaviour, spec) != _fixed(behaviour, old.get("spec") or {}):
-        more = behaviour.applies("history-limit-of-statefulsets")
-        yield forbidden_field("spec", _FIXED_WITH_LIMIT if more else _told(behaviour))
-
-
-def _validate_service_name(behaviour: ServedBehaviour, spec: Object, old: Object | None) -> Errors:
-    name = spec.get("serviceName") or ""
-    if old is None and name and behaviour.applies("service-names-of-statefulsets-checked"):
-        yield from (invalid_value("spec.serviceName", name, text) for text in dns_label(name))
+        yield forbidden_field("spec", _told(behaviour))
 
 
 def _is_whole(behaviour: ServedBehaviour, old: Object | None) -> bool:
@@ -174,12 +163,6 @@ def _with_claims(spec: Object) -> Object:
     made = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in dict.fromkeys(names)]
     volumes = [*made, *(one for one in pod.get("volumes") or () if one.get("name") not in names)]
     return {**template, "spec": {**pod, "volumes": volumes} if volumes else pod}
-
-
-def _validate_policy(spec: Object) -> Errors:
-    policy = spec.get("podManagementPolicy") or ""
-    if policy not in ("OrderedReady", "Parallel"):
-        yield invalid_value("spec.podManagementPolicy", policy, "must be 'OrderedReady' or 'Parallel'")
 
 
 def _validate_strategy(path: str, strategy: Object) -> Errors:
@@ -219,7 +202,8 @@ def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> It
         amount = at(claim, "spec", "resources", "requests", "storage")
         yield from fraction_warnings(behaviour, f"{path}.resources.requests[storage]", amount)
     if (at(obj, "spec", "revisionHistoryLimit") or 0) < 0 and behaviour.applies("negative-history-of-sets-warned"):
-        yield f"spec.revisionHistoryLimit: {_ALL_REVISIONS}"
+        text = "a negative value retains all historical revisions; a value >= 0 is recommended"
+        yield f"spec.revisionHistoryLimit: {text}"
 
 
 def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
@@ -227,8 +211,6 @@ def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
     ready = f"{status.get('readyReplicas') or 0}/{spec.get('replicas') or 0}"
     return [name_of(obj), ready, created(obj, now), *names_and_images(spec.get("template"))]
 
-
-_ALL_REVISIONS: Final = "a negative value retains all historical revisions; a value >= 0 is recommended"
 
 _STABLE: Final = Strategy(
     metadata_checks=MetadataChecks((CHANGES,)),

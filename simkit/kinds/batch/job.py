@@ -18,17 +18,15 @@ from simkit.kinds.parts.pod.defaults import default_template
 from simkit.kinds.parts.pod.template import names_and_images, prepare_template
 from simkit.kinds.parts.pod.warnings import pod_warnings
 from simkit.kinds.parts.template_owner import (
-    MISMATCH,
     default_missing,
     has_generation,
     name_warnings,
     selector_of,
-    shown_labels,
+    validate_mismatch,
 )
 from simkit.kinds.parts.validation.object_meta import validate_label_selector
-from simkit.kinds.rules import placed
+from simkit.kinds.rules import FIXED, placed
 from simkit.kinds.strategy import CHANGES, WHOLE, DeleteStrategy, MetadataChecks, Strategy, Subresource, spec_differs
-from simkit.meta import labels
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import label
 from simkit.meta.fielderror import Errors, invalid_value, required
@@ -42,7 +40,6 @@ _OLD_NAME: Final = "job-name"
 _TRACKED: Final = label("job-tracking", "batch")
 """The annotation of jobs whose pods have finalizers."""
 _NO_LIMIT: Final = 2**31 - 1
-_FIXED: Final = "field is immutable"
 _ORPHANS: Final = (
     "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or "
     "set propagationPolicy=Orphan to suppress this warning"
@@ -160,9 +157,7 @@ def _validate_whole_spec(behaviour: ServedBehaviour, spec: Object) -> Errors:
         yield required("spec.selector")
     else:
         yield from validate_label_selector(behaviour, selector, "spec.selector")
-    chosen: labels.LabelSelector | None = selector_of(selector)
-    if chosen is not None and not chosen.matches(labels_of(template)):
-        yield invalid_value("spec.template.metadata.labels", shown_labels(template), MISMATCH)
+    yield from validate_mismatch("spec.template", template, selector_of(selector))
 
 
 def _validate_hostname(obj: Object) -> Errors:
@@ -177,7 +172,7 @@ def _validate_hostname(obj: Object) -> Errors:
 def _validate_change(behaviour: ServedBehaviour, spec: Object, old: Object, live: Object) -> Errors:
     yield from _validate_completion(behaviour, spec, old)
     if spec.get("selector") != old.get("selector"):
-        yield invalid_value("spec.selector", shown_selector(spec.get("selector")), _FIXED)
+        yield invalid_value("spec.selector", shown_selector(spec.get("selector")), FIXED)
     template, before = spec.get("template") or {}, old.get("template") or {}
     started = at(live, "status", "startTime") is not None
     if old.get("suspend") and (_may_change(live) if behaviour.applies("directives-of-suspended-jobs") else not started):
@@ -185,10 +180,11 @@ def _validate_change(behaviour: ServedBehaviour, spec: Object, old: Object, live
     if old.get("suspend") and _may_change(live) and behaviour.applies("resources-of-suspended-jobs"):
         yield from _validate_pod(template.get("spec") or {}, before.get("spec") or {})
     elif template != before:
-        yield invalid_value("spec.template", template_text(template), _FIXED)
+        yield invalid_value("spec.template", template_text(template), FIXED)
     for name in ("completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"):
         if spec.get(name) != old.get(name):
-            yield invalid_value(f"spec.{name}", _shown(name, spec.get(name)), _FIXED)
+            kind, value = _STRUCTURES.get(name), spec.get(name)
+            yield invalid_value(f"spec.{name}", structure(kind, value) if kind and value is not None else value, FIXED)
 
 
 def _may_change(live: Object) -> bool:
@@ -205,18 +201,15 @@ def _validate_pod(spec: Object, old: Object) -> Errors:
     for name in ("containers", "initContainers"):
         pairs = list(zip(old.get(name) or (), spec.get(name) or (), strict=False))
         if pairs and len(old.get(name) or ()) == len(spec.get(name) or ()):
-            before[name] = [_resized(one, new) if one.get("name") == new.get("name") else one for one, new in pairs]
+            before[name] = [
+                {**one, "resources": new.get("resources")} if one.get("name") == new.get("name") else one
+                for one, new in pairs
+            ]
     if spec != before:
-        yield invalid_value("spec.template.spec", structure("core.PodSpec", spec), _FIXED)
+        yield invalid_value("spec.template.spec", structure("core.PodSpec", spec), FIXED)
 
 
-def _resized(container: Object, new: Object) -> Object:
-    return {**container, "resources": new.get("resources")}
-
-
-def _shown(name: str, value: Any) -> Any:
-    kind = {"podFailurePolicy": "batch.PodFailurePolicy", "successPolicy": "batch.SuccessPolicy"}.get(name)
-    return structure(kind, value) if kind is not None and value is not None else value
+_STRUCTURES: Final = {"podFailurePolicy": "batch.PodFailurePolicy", "successPolicy": "batch.SuccessPolicy"}
 
 
 def _validate_completion(behaviour: ServedBehaviour, spec: Object, old: Object) -> Errors:
@@ -224,7 +217,7 @@ def _validate_completion(behaviour: ServedBehaviour, spec: Object, old: Object) 
     if completions == old.get("completions"):
         return
     if spec.get("completionMode") != "Indexed" or not behaviour.applies("elastic-indexed-jobs"):
-        yield invalid_value("spec.completions", completions, _FIXED)
+        yield invalid_value("spec.completions", completions, FIXED)
     elif completions is not None and completions != spec.get("parallelism"):
         yield invalid_value("spec.completions", completions, "can only be modified in tandem with spec.parallelism")
 

@@ -20,12 +20,11 @@ from simkit.kinds.parts.validation.object_meta import validate_label_selector
 from simkit.kinds.strategy import DeleteStrategy, RowPrinter, Strategy, Validate
 from simkit.meta import labels
 from simkit.meta.behaviour import ServedBehaviour
-from simkit.meta.fielderror import Errors, FieldError, Shown, invalid_value, required
+from simkit.meta.fielderror import Errors, FieldError, invalid_value, required
 from simkit.meta.name_validation import dns_label, label_value, qualified_name
 from simkit.meta.objects import Draft, Object, at, labels_of, name_of
 from simkit.meta.wording import joined, told
 
-MISMATCH: Final = "`selector` does not match template `labels`"
 _OPERATORS: Final = ("In", "NotIn", "Exists", "DoesNotExist")
 
 
@@ -59,14 +58,11 @@ def validate_selector(behaviour: ServedBehaviour, path: str, selector: Object | 
         yield invalid_value(path, shown_selector(selector), f"empty selector is invalid for {kind}")
 
 
-def validate_mismatch(path: str, template: Object | None, chosen: labels.LabelSelector) -> Errors:
+def validate_mismatch(path: str, template: Object | None, chosen: labels.LabelSelector | None) -> Errors:
     """The error of a template that the selector does not match."""
-    if chosen and not chosen.matches(labels_of(template or {})):
-        yield invalid_value(f"{path}.metadata.labels", shown_labels(template), MISMATCH)
-
-
-def shown_labels(template: Object | None) -> Shown:
-    return text_map(at(template, "metadata", "labels"))
+    if chosen is not None and not chosen.matches(labels_of(template or {})):
+        shown = text_map(at(template, "metadata", "labels"))
+        yield invalid_value(f"{path}.metadata.labels", shown, "`selector` does not match template `labels`")
 
 
 def validate_selecting(behaviour: ServedBehaviour, spec: Object) -> Errors:
