@@ -80,16 +80,14 @@ def defaulted_source(behaviour: ServedBehaviour, name: str, source: Object) -> O
         empty = (None, "") if name in _TEXT_TOO else (None,)
         missing = {key: value for key, value in values.items() if source.get(key) in empty}
         found = {**source, **missing} if missing else source
-    if name == "projected" and found.get("sources"):
-        parts = [_projection(part) for part in found["sources"]]
-        return found if all(map(_same, parts, found["sources"])) else {**found, "sources": parts}
-    if name == "downwardAPI" and found.get("items"):
+    if name == "projected":
+        return replaced(found, "sources", lambda parts: each(parts, _projection))
+    if name == "downwardAPI":
         return _downward(found)
     if name == "image" and not found.get("pullPolicy") and behaviour.applies("image-volumes"):
         return {**found, "pullPolicy": pull_policy(found.get("reference") or "")}
-    if name == "ephemeral" and found.get("volumeClaimTemplate") is not None:
-        template = _claim_template(behaviour, found["volumeClaimTemplate"])
-        return found if template is found["volumeClaimTemplate"] else {**found, "volumeClaimTemplate": template}
+    if name == "ephemeral":
+        return replaced(found, "volumeClaimTemplate", partial(_claim_template, behaviour))
     return found
 
 
@@ -100,30 +98,19 @@ def defaulted_volume(behaviour: ServedBehaviour, volume: Object) -> Object:
     found = volume
     for name, source in volume.items():
         if isinstance(source, Mapping):
-            new = defaulted_source(behaviour, name, source)
-            if new is not source:
-                found = {**found, name: new}
+            found = replaced(found, name, partial(defaulted_source, behaviour, name))
     return found
-
-
-def _same(one: object, other: object) -> bool:
-    return one is other
 
 
 def _projection(part: Object) -> Object:
-    found = part
-    token, downward = part.get("serviceAccountToken"), part.get("downwardAPI")
+    token = part.get("serviceAccountToken")
     if token is not None and token.get("expirationSeconds") is None:
-        found = {**found, "serviceAccountToken": {**token, "expirationSeconds": _TOKEN_SECONDS}}
-    if downward and downward.get("items"):
-        new = _downward(downward)
-        found = found if new is downward else {**found, "downwardAPI": new}
-    return found
+        part = {**part, "serviceAccountToken": {**token, "expirationSeconds": _TOKEN_SECONDS}}
+    return replaced(part, "downwardAPI", _downward)
 
 
 def _downward(source: Object) -> Object:
-    items = [_file(item) for item in source["items"]]
-    return source if all(map(_same, items, source["items"])) else {**source, "items": items}
+    return replaced(source, "items", lambda items: each(items, _file))
 
 
 def _file(item: Object) -> Object:
@@ -237,7 +224,7 @@ def defaulted_container(container: Object) -> Object:
     if "env" in found:
         found = replaced(found, "env", _environment)
     if "lifecycle" in found:
-        found = replaced(replaced(found, "lifecycle", _post_start), "lifecycle", _pre_stop)
+        found = replaced(found, "lifecycle", _lifecycle)
     for name in _PROBES:
         if name in found:
             found = replaced(found, name, defaulted_probe)
@@ -260,12 +247,8 @@ def with_field_version(holder: Object) -> Object:
     return replaced(holder, "fieldRef", lambda reference: filled(reference, {"apiVersion": "v1"}))
 
 
-def _post_start(lifecycle: Object) -> Object:
-    return replaced(lifecycle, "postStart", _handler)
-
-
-def _pre_stop(lifecycle: Object) -> Object:
-    return replaced(lifecycle, "preStop", _handler)
+def _lifecycle(lifecycle: Object) -> Object:
+    return replaced(replaced(lifecycle, "postStart", _handler), "preStop", _handler)
 
 
 def _handler(handler: Object) -> Object:

@@ -24,8 +24,9 @@ def bring_together(behaviour: ServedBehaviour, pod: Draft) -> None:
     """Write each container's profile as field and annotation; the pod's own metadata and spec are changed."""
     spec: Draft = pod["spec"]
     of_pod = at(spec, "securityContext", "appArmorProfile")
-    has_notes = any(key.startswith(APP_ARMOR) for key in annotations_of(pod))
-    if at(spec, "os", "name") == "windows" or not (has_notes or of_pod or _has_fields(spec)):
+    noted = any(key.startswith(APP_ARMOR) for key in annotations_of(pod))
+    of_containers = (at(one, "securityContext", "appArmorProfile") for _, one in every_container("", spec))
+    if at(spec, "os", "name") == "windows" or not (noted or of_pod or any(each is not None for each in of_containers)):
         return
     notes = dict(annotations_of(pod))
     for name in CONTAINER_LISTS:
@@ -33,11 +34,6 @@ def bring_together(behaviour: ServedBehaviour, pod: Draft) -> None:
             spec[name] = [_agreed(behaviour, one, notes, of_pod) for one in spec[name]]
     if notes:
         pod["metadata"]["annotations"] = notes
-
-
-def _has_fields(spec: Object) -> bool:
-    lists = (spec.get(name) or () for name in CONTAINER_LISTS)
-    return any(at(one, "securityContext", "appArmorProfile") is not None for each in lists for one in each)
 
 
 def _agreed(behaviour: ServedBehaviour, container: Object, notes: dict[str, str], of_pod: Object | None) -> Object:
@@ -68,18 +64,18 @@ def as_annotation(profile: Object | None, *, of_seccomp: bool = False) -> str:
     kind, local = (profile or {}).get("type"), (profile or {}).get("localhostProfile")
     if kind != "Localhost":
         return _NOTES.get(kind or "", "")
-    return f"{_PROFILES_LOCAL}{local}" if local or (of_seccomp and local is not None) else ""
+    return f"{_LOCAL}{local}" if local or (of_seccomp and local is not None) else ""
 
 
 def as_field(annotation: str) -> Mapping[str, Any] | None:
     """The profile in an annotation; None if it is invalid."""
-    if annotation.startswith(_PROFILES_LOCAL):
-        local = annotation.removeprefix(_PROFILES_LOCAL)
+    if annotation.startswith(_LOCAL):
+        local = annotation.removeprefix(_LOCAL)
         return {"type": "Localhost", "localhostProfile": local} if local else None
     return next(({"type": kind} for kind, note in _NOTES.items() if note == annotation), None)
 
 
-_PROFILES_LOCAL: Final = "localhost/"
+_LOCAL: Final = "localhost/"
 _NOTES: Final = {"RuntimeDefault": "runtime/default", "Unconfined": "unconfined"}
 _DOCKER: Final = "docker/default"
 """Another name of the default seccomp profile."""
@@ -150,7 +146,6 @@ INIT: Final = tuple(
     for level in ("beta", "alpha")
     for name in ("init-containers", "init-container-statuses")
 )
-_ANNOTATIONS_LOCAL: Final = "localhost/"
 _TYPES: Final = {"Unconfined": ("unconfined",), "RuntimeDefault": ("runtime/default", "docker/default")}
 
 
@@ -163,29 +158,19 @@ def validate_annotation_value(behaviour: ServedBehaviour, path: str, holder: Obj
         text = "must set spec.nodeName if mirror pod annotation is set"
         yield invalid_value(f"{path}[{MIRROR_POD}]", annotations[MIRROR_POD], text)
     cost = annotations.get(DELETION_COST)
-    if cost is not None:
-        yield from _validate_cost(f"{path}[{DELETION_COST}]", cost)
-    yield from _validate_seccomp(behaviour, path, annotations)
-    yield from _validate_app_armor(path, annotations, spec)
-
-
-def _validate_cost(path: str, cost: str) -> Errors:
-    number = parse_int(cost, bits=32)
-    if number is None or cost != str(number):
-        yield invalid_value(path, cost, "must be a 32bit integer")
-
-
-def _validate_seccomp(behaviour: ServedBehaviour, path: str, annotations: Mapping[str, str]) -> Errors:
+    number = None if cost is None else parse_int(cost, bits=32)
+    if cost is not None and (number is None or cost != str(number)):
+        yield invalid_value(f"{path}[{DELETION_COST}]", cost, "must be a 32bit integer")
     for key, profile in annotations.items():
-        if key != SECCOMP_POD and not key.startswith(SECCOMP_CONTAINER):
-            continue
-        yield from validate_seccomp_note(behaviour, f"{path}.{key}", profile)
+        if key == SECCOMP_POD or key.startswith(SECCOMP_CONTAINER):
+            yield from validate_seccomp_note(behaviour, f"{path}.{key}", profile)
+    yield from _validate_app_armor(path, annotations, spec)
 
 
 def validate_seccomp_note(behaviour: ServedBehaviour, path: str, profile: str) -> Errors:
     """The errors of a seccomp profile in an annotation."""
-    if profile.startswith(_ANNOTATIONS_LOCAL):
-        yield from placed(path, DESCENDING(behaviour, profile.removeprefix(_ANNOTATIONS_LOCAL)))
+    if profile.startswith(_LOCAL):
+        yield from placed(path, DESCENDING(behaviour, profile.removeprefix(_LOCAL)))
     elif profile not in ("runtime/default", "docker/default", "unconfined"):
         yield invalid_value(path, profile, "must be a valid seccomp profile")
 
@@ -198,7 +183,7 @@ def _validate_app_armor(path: str, annotations: Mapping[str, str], spec: Object)
         container = key.removeprefix(APP_ARMOR)
         if container not in names:
             yield invalid_value(f"{path}[{key}]", container, "container not found")
-        if profile and profile not in ("runtime/default", "unconfined") and not profile.startswith(_ANNOTATIONS_LOCAL):
+        if profile and profile not in ("runtime/default", "unconfined") and not profile.startswith(_LOCAL):
             yield invalid_value(f"{path}[{key}]", profile, f"invalid AppArmor profile name: {quoted(profile)}")
 
 
@@ -241,9 +226,9 @@ def validate_field_agreement(path: str, holder: Object, spec: Object) -> Errors:
 def _disagreement(path: str, what: str, profile: Object, value: str) -> Errors:
     kind = profile.get("type")
     if kind == "Localhost":
-        if not value.startswith(_ANNOTATIONS_LOCAL):
+        if not value.startswith(_LOCAL):
             yield forbidden_field(f"{path}.type", f"{what} type in annotation and field must match")
-        elif value.removeprefix(_ANNOTATIONS_LOCAL) != profile.get("localhostProfile"):
+        elif value.removeprefix(_LOCAL) != profile.get("localhostProfile"):
             yield forbidden_field(f"{path}.localhostProfile", f"{what} profile in annotation and field must match")
     elif kind in _TYPES and value not in _TYPES[kind][: 1 if what == "apparmor" else None]:
         yield forbidden_field(f"{path}.type", f"{what} type in annotation and field must match")
