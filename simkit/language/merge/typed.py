@@ -176,11 +176,11 @@ def _compare(old: Any, new: Any, type_def: TypeDef) -> _Triple:
         return (None, None, every(old, type_def))
     kind = type_def.kind
     if kind is MAP or kind is ANY:
-        if (old or new) and _maps(old, new):
+        if (old or new) and _both(dict, old, new):
             return _compare_maps(old or {}, new or {}, type_def, fieldless=old is None)
         if kind is ANY:
             return _compare_mixed(old, new, type_def)
-    elif kind is not LEAF and (old or new) and _lists(old, new):
+    elif kind is not LEAF and (old or new) and _both(list, old, new):
         return _compare_lists(old or (), new or (), type_def)
     return _SAME if same(old, new) else _MODIFIED
 
@@ -192,14 +192,6 @@ def _compare_mixed(old: Any, new: Any, type_def: TypeDef) -> _Triple:
     added = _fields_of_map(new, type_def) if isinstance(new, dict) else None
     removed = _fields_of_map(old, type_def) if isinstance(old, dict) else None
     return (added or None, MEMBER, removed or None)
-
-
-def _maps(*values: Any) -> bool:
-    return all(value is None or isinstance(value, dict) for value in values)
-
-
-def _lists(*values: Any) -> bool:
-    return all(value is None or isinstance(value, list) for value in values)
 
 
 class _Gathered:

@@ -68,13 +68,9 @@ def _detailed(value: Any) -> str:
         return f"[]interface {{}}{{{', '.join(map(_detailed, value))}}}"
     if isinstance(value, str):
         return f'"{value}"'
-    return (
-        format_float(value)
-        if isinstance(value, float)
-        else "interface {}(nil)"
-        if value is None
-        else format_value(value)
-    )
+    if value is None:
+        return "interface {}(nil)"
+    return format_float(value) if isinstance(value, float) else format_value(value)
 
 
 def _plain(value: Any) -> str:

@@ -171,14 +171,8 @@ def _moment(text: str) -> datetime:
 
 
 def _fill_time(message: Any, value: str) -> None:
-    passed = _moment(value) - _EPOCH
-    message.seconds, message.nanos = passed.days * 86400 + passed.seconds, 0
-
-
-def _read_time(message: Any) -> str | None:
-    if not message.HasField("seconds"):
-        return None
-    return datetime.fromtimestamp(message.seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    _fill_micro_time(message, value)
+    message.nanos = 0
 
 
 def _fill_micro_time(message: Any, value: str) -> None:
@@ -186,19 +180,18 @@ def _fill_micro_time(message: Any, value: str) -> None:
     message.seconds, message.nanos = passed.days * 86400 + passed.seconds, passed.microseconds * 1000
 
 
-def _read_micro_time(message: Any) -> str | None:
+def _read_time(message: Any, fraction: str = "") -> str | None:
     if not message.HasField("seconds"):
         return None
-    whole = datetime.fromtimestamp(message.seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
-    return f"{whole}.{message.nanos // 1000:06d}Z"
+    return f"{datetime.fromtimestamp(message.seconds, UTC):%Y-%m-%dT%H:%M:%S}{fraction}Z"
+
+
+def _read_micro_time(message: Any) -> str | None:
+    return _read_time(message, f".{message.nanos // 1000:06d}")
 
 
 def _fill_quantity(message: Any, value: Any) -> None:
     message.string = str(value)
-
-
-def _read_quantity(message: Any) -> str:
-    return str(message.string) or "0"
 
 
 def _fill_int_or_string(message: Any, value: Any) -> None:
@@ -216,41 +209,30 @@ def _fill_raw(message: Any, value: Any) -> None:
         message.raw = orjson.dumps(value)
 
 
-def _read_raw(message: Any) -> Any:
-    return orjson.loads(message.raw) if message.raw else None
-
-
 def _fill_fields(message: Any, value: Any) -> None:
     message.Raw = orjson.dumps(value)
-
-
-def _read_fields(message: Any) -> Any:
-    return orjson.loads(message.Raw) if message.Raw else {}
-
-
-def _fill_items(message: Any, value: Any) -> None:
-    message.items.extend(value)
-
-
-def _read_items(message: Any) -> list[str]:
-    return list(message.items)
 
 
 Fill = Callable[[Any, Any], None]
 Read = Callable[[Any], Any]
 
 _META: Final = "apimachinery.pkg.apis.meta.v1"
+_ITEMS: Final[tuple[Fill, Read]] = (
+    lambda message, value: message.items.extend(value),
+    lambda message: list(message.items),
+)
+_RAW: Final[tuple[Fill, Read]] = (_fill_raw, lambda message: orjson.loads(message.raw) if message.raw else None)
 SPECIAL: Final[Mapping[str, tuple[Fill, Read]]] = {
     f"{_META}.Time": (_fill_time, _read_time),
     f"{_META}.MicroTime": (_fill_micro_time, _read_micro_time),
-    f"{_META}.FieldsV1": (_fill_fields, _read_fields),
-    f"{_META}.Verbs": (_fill_items, _read_items),
-    "apimachinery.pkg.api.resource.Quantity": (_fill_quantity, _read_quantity),
+    f"{_META}.FieldsV1": (_fill_fields, lambda message: orjson.loads(message.Raw) if message.Raw else {}),
+    f"{_META}.Verbs": _ITEMS,
+    "apimachinery.pkg.api.resource.Quantity": (_fill_quantity, lambda message: str(message.string) or "0"),
     "apimachinery.pkg.util.intstr.IntOrString": (_fill_int_or_string, _read_int_or_string),
-    "apimachinery.pkg.runtime.RawExtension": (_fill_raw, _read_raw),
-    "ExtraValue": (_fill_items, _read_items),
-    "apiextensions.v1.JSON": (_fill_raw, _read_raw),
-    "apiextensions.v1beta1.JSON": (_fill_raw, _read_raw),
+    "apimachinery.pkg.runtime.RawExtension": _RAW,
+    "ExtraValue": _ITEMS,
+    "apiextensions.v1.JSON": _RAW,
+    "apiextensions.v1beta1.JSON": _RAW,
 }
 """Functions that fill a message from JSON and read JSON from it, by the end of the message's name."""
 
