@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any, Final
 
 from simkit.language.cel.errors import EvaluationError, no_overload
@@ -91,15 +92,11 @@ def to_double(value: Any) -> float:
     if kind in ("int", "uint", "double"):
         return float(value)
     if kind == "string":
-        try:
-            found = float(value) if value == value.strip() and "_" not in value else _refused(value)
-        except ValueError:
-            return _refused(value)
-        return _refused(value) if math.isinf(found) and "n" not in value.lower() else found  # not written as infinite
-    raise _impossible(value, "double")
-
-
-def _refused(value: Any) -> float:
+        with suppress(ValueError):
+            found = float(value)
+            huge = math.isinf(found) and "n" not in value.lower()  # and not written as infinite
+            if not huge and value == value.strip() and "_" not in value:
+                return found
     raise _impossible(value, "double")
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from simkit.language.cel.conversions import signature
-from simkit.language.cel.errors import no_overload
+from simkit.language.cel.errors import EvaluationError, no_overload
 from simkit.language.cel.types import Type, parameters_in, parsed, parsed_list
 from simkit.language.cel.values import kind_of
 
@@ -59,6 +59,19 @@ def declared(id: str, signature: str, run: Callable[..., Any]) -> Overload:
     if target is not None:
         return _overload(id, name, True, (parsed(target), *arguments), parsed(found["result"]), run)
     return _overload(id, name, False, arguments, parsed(found["result"]), run)
+
+
+def takes(work: Callable[..., Any]) -> Callable[..., bool]:
+    """The predicate of the arguments for which a conversion does not fail."""
+
+    def test(*arguments: Any) -> bool:
+        try:
+            work(*arguments)
+        except EvaluationError:
+            return False
+        return True
+
+    return test
 
 
 def operator(id: str, function: str, arguments: str, result: str, run: Callable[..., Any]) -> Overload:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import total_ordering
 from typing import ClassVar, Final
 
-from simkit.language.cel.declarations import Library, declared
+from simkit.language.cel.declarations import Library, declared, takes
 from simkit.language.cel.errors import EvaluationError
 from simkit.language.cel.types import parsed
 from simkit.language.cel.values import INT_MAX, INT_MIN
@@ -53,15 +53,6 @@ def quantity(text: str) -> QuantityValue:
     except QuantityError as error:
         raise EvaluationError(str(error)) from None
     return QuantityValue(found.nano, found.unit)
-
-
-def is_quantity(text: str) -> bool:
-    """True if the text is an amount."""
-    try:
-        parse(text)
-    except QuantityError:
-        return False
-    return True
 
 
 def _as_integer(amount: QuantityValue) -> int:
@@ -113,7 +104,7 @@ QUANTITIES: Final = Library(
     (1, 28),
     (
         declared("string_to_quantity", "quantity(string) Quantity", quantity),
-        declared("is_quantity_string", "isQuantity(string) bool", is_quantity),
+        declared("is_quantity_string", "isQuantity(string) bool", takes(quantity)),
         declared("quantity_sign", "sign(Quantity) int", lambda one: (one.nano > 0) - (one.nano < 0)),
         declared(
             "quantity_is_greater_than",
@@ -245,23 +236,14 @@ def _without_zeros(part: str) -> str:
     return rest if rest and rest[0] in "0123456789" else f"0{rest}"
 
 
-def is_semver(text: str, normalize: bool = False) -> bool:
-    """True if the text is a version."""
-    try:
-        semver(text, normalize)
-    except EvaluationError:
-        return False
-    return True
-
-
 SEMVER: Final = Library(
     "semver",
     (1, 33),
     (
         declared("string_to_semver", "semver(string) Semver", semver),
         declared("string_bool_to_semver", "semver(string, bool) Semver", semver),
-        declared("is_semver_string", "isSemver(string) bool", is_semver),
-        declared("is_semver_string_bool", "isSemver(string, bool) bool", is_semver),
+        declared("is_semver_string", "isSemver(string) bool", takes(semver)),
+        declared("is_semver_string_bool", "isSemver(string, bool) bool", takes(semver)),
         declared("semver_is_greater_than", "Semver.isGreaterThan(Semver) bool", lambda one, other: one > other),
         declared("semver_is_less_than", "Semver.isLessThan(Semver) bool", lambda one, other: one < other),
         declared("semver_compare_to", "Semver.compareTo(Semver) int", lambda one, other: (one > other) - (one < other)),

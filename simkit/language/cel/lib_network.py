@@ -11,7 +11,7 @@ import ipaddress
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from simkit.language.cel.declarations import Library, declared
+from simkit.language.cel.declarations import Library, declared, takes
 from simkit.language.cel.errors import EvaluationError, no_overload
 from simkit.language.cel.types import parsed
 from simkit.meta.fielderror import quoted
@@ -84,15 +84,6 @@ def ip(text: str) -> IpValue:
     return IpValue(_address(text))
 
 
-def is_ip(text: str) -> bool:
-    """True if the text is an address."""
-    try:
-        _address(text)
-    except EvaluationError:
-        return False
-    return True
-
-
 def cidr(text: str) -> CidrValue:
     """The range in a text. Errors repeat the failed call, as those of Kubernetes do."""
     failed = "network address parse error during conversion from string"
@@ -105,15 +96,6 @@ def cidr(text: str) -> CidrValue:
     except EvaluationError as error:
         raise EvaluationError(f"{failed}: {error}") from None
     return CidrValue(address, length)
-
-
-def is_cidr(text: str) -> bool:
-    """True if the text is a range."""
-    try:
-        cidr(text)
-    except EvaluationError:
-        return False
-    return True
 
 
 def _contains_ip(outer: CidrValue, address: IpValue) -> bool:
@@ -137,10 +119,6 @@ def _contains_cidr(outer: CidrValue, inner: CidrValue) -> bool:
     )
 
 
-def _masked(found: CidrValue) -> CidrValue:
-    return CidrValue(found.network().network_address, found.length)
-
-
 def _global_unicast(found: IpValue) -> bool:
     address = found.address
     broadcast = address == ipaddress.IPv4Address("255.255.255.255")
@@ -160,7 +138,7 @@ NETWORK: Final = Library(
     (1, 30),
     (
         declared("string_to_ip", "ip(string) IP", ip),
-        declared("is_ip", "isIP(string) bool", is_ip),
+        declared("is_ip", "isIP(string) bool", takes(ip)),
         declared("ip_is_canonical", "ip.isCanonical(string) bool", lambda text: str(_address(text)) == text),
         declared("ip_family", "IP.family() int", lambda found: found.address.version),
         declared("ip_is_unspecified", "IP.isUnspecified() bool", lambda found: found.address.is_unspecified),
@@ -170,12 +148,8 @@ NETWORK: Final = Library(
         declared("ip_is_global_unicast", "IP.isGlobalUnicast() bool", _global_unicast),
         declared("ip_to_string", "string(IP) string", str),
         declared("string_to_cidr", "cidr(string) CIDR", cidr),
-        declared("is_cidr", "isCIDR(string) bool", is_cidr),
-        declared(
-            "cidr_contains_ip_string",
-            "CIDR.containsIP(string) bool",
-            _contains_written_ip,
-        ),
+        declared("is_cidr", "isCIDR(string) bool", takes(cidr)),
+        declared("cidr_contains_ip_string", "CIDR.containsIP(string) bool", _contains_written_ip),
         declared("cidr_contains_ip_ip", "CIDR.containsIP(IP) bool", _contains_ip),
         declared(
             "cidr_contains_cidr_string",
@@ -185,7 +159,9 @@ NETWORK: Final = Library(
         declared("cidr_contains_cidr", "CIDR.containsCIDR(CIDR) bool", _contains_cidr),
         declared("cidr_ip", "CIDR.ip() IP", lambda found: IpValue(found.address)),
         declared("cidr_prefix_length", "CIDR.prefixLength() int", lambda found: found.length),
-        declared("cidr_masked", "CIDR.masked() CIDR", _masked),
+        declared(
+            "cidr_masked", "CIDR.masked() CIDR", lambda found: CidrValue(found.network().network_address, found.length)
+        ),
         declared("cidr_to_string", "string(CIDR) string", str),
     ),
     types=(parsed("IP"), parsed("CIDR")),

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, Final
-from urllib.parse import unquote, unquote_plus
+from urllib.parse import quote, unquote, unquote_plus
 
-from simkit.language.cel.declarations import Library, Overload, declared
+from simkit.language.cel.declarations import Library, Overload, declared, takes
 from simkit.language.cel.errors import EvaluationError
 from simkit.language.cel.types import parsed
 from simkit.language.cel.values import NONE, Optional
@@ -104,12 +104,7 @@ def _escaped(path: str, written: str) -> str:
     """The path as written if that is a valid escaping, else escaped again."""
     if all(_PATH_KEPT.match(letter) or letter == "%" for letter in written):
         return written
-    return "".join(
-        letter
-        if _PATH_KEPT.match(letter) and letter not in "!'()*[]"
-        else "".join(f"%{byte:02X}" for byte in letter.encode())
-        for letter in path
-    )
+    return quote(path, safe="$&+,/:;=@")
 
 
 def url(text: str) -> UrlValue:
@@ -127,11 +122,6 @@ def error_of(text: str) -> str:
     except _NoUrl as error:
         return f"parse {quoted(text)}: {error}"
     return ""
-
-
-def is_url(text: str) -> bool:
-    """True if the text is a URL."""
-    return not error_of(text)
 
 
 def _query(found: UrlValue) -> dict[str, list[str]]:
@@ -154,7 +144,7 @@ URLS: Final = Library(
         declared("url_get_port", "URL.getPort() string", lambda found: found.port),
         declared("url_get_escaped_path", "URL.getEscapedPath() string", lambda found: found.escaped_path),
         declared("url_get_query", "URL.getQuery() map(string,list(string))", _query),
-        declared("is_url_string", "isURL(string) bool", is_url),
+        declared("is_url_string", "isURL(string) bool", takes(url)),
     ),
 )
 
