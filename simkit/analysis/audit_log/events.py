@@ -17,6 +17,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 import orjson
 
+from simkit.analysis.audit_log.traces import MAPS, unpacked
 from simkit.analysis.audit_log.wrappers import Remarks, leading_documents, unwrap_events
 from simkit.analysis.rbac.subject import text_of_user
 from simkit.analysis.rbac.tables import table
@@ -39,7 +40,7 @@ from simkit.meta.distribution import install_hint
 AuditLog = str | bytes | Path | Iterable[str | bytes | Path | Mapping[str, Any]]
 """Files (JSON lines, a JSON document, each also as .gz or .zst), folders of them, their content, or decoded events: as
 the server writes them, as ``EventList``, as CloudWatch, Cloud Logging, Azure Monitor or a collector such as Fluent Bit
-wraps them."""
+wraps them; or a trace of SimKube, whose writes have no users."""
 DECISION: Final = f"{api_group('authorization')}/decision"
 REASON: Final = f"{api_group('authorization')}/reason"
 DEPRECATED: Final = f"{API_DOMAIN}/deprecated"
@@ -226,6 +227,10 @@ def _of_file(file: IO[bytes], remarks: Remarks) -> Iterator[Object]:
 def _of_plain(plain: IO[bytes], remarks: Remarks) -> Iterator[Object]:
     """The events of JSON lines, of which one is held at a time, or of one JSON document."""
     first = list(islice((line for line in plain if line.strip()), _LINES_TO_TELL))
+    if first and first[0][0] in MAPS:
+        plain.seek(0)
+        yield from unwrap_events(unpacked(plain.read()), remarks)
+        return
     if first and first[0].lstrip()[:1] in (b"{", b"[") and all(_whole(line) is None for line in first):
         try:
             yield from unwrap_events(orjson.loads(b"".join((*first, plain.read()))), remarks)

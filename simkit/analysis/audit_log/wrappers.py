@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import orjson
 
+from simkit.analysis.audit_log.traces import events_of_trace, is_trace
 from simkit.meta.domain import API_DOMAIN, api_group
 from simkit.meta.objects import Object, at
 
@@ -144,6 +145,9 @@ def _decoded(text: str, remarks: Remarks) -> Any:
 
 
 def _unwrapped_object(value: Mapping[str, Any], remarks: Remarks) -> Iterator[Object]:
+    if is_trace(value):
+        yield from events_of_trace(value)
+        return
     for name in _GOOGLE_PAYLOADS:
         if isinstance(value.get(name), Mapping):
             yield from _of_google(value, value[name], remarks)
