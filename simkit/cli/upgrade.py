@@ -193,7 +193,7 @@ def _source(path: str, args: argparse.Namespace) -> Any:
 
 
 def _write(found: UpgradeReport, args: argparse.Namespace) -> None:
-    from simkit.analysis.upgrade.breaks import BREAK_COLUMNS
+    from simkit.analysis.upgrade.breaks import Break
     from simkit.analysis.upgrade.definitions import delays
 
     rows: Sequence[Mapping[Any, Any]] = [row._asdict() for row in found.rows]
@@ -206,7 +206,7 @@ def _write(found: UpgradeReport, args: argparse.Namespace) -> None:
     if not found.callers_known:
         note("callers are not known without --audit-log")
     cases = partial(upgrade_cases, found)
-    write_rows(BREAK_COLUMNS, rows, args.output, shown=SHOWN, short=_short, empty="nothing breaks", cases=cases)
+    write_rows(Break._fields, rows, args.output, shown=SHOWN, short=_short, empty="nothing breaks", cases=cases)
 
 
 def _grouped(rows: Sequence[Mapping[Any, Any]]) -> list[Mapping[Any, Any]]:

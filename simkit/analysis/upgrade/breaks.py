@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from simkit.analysis.upgrade.items import Item
-
-BREAK_COLUMNS: Final = (
-    *("release", "severity", "breaks", "check", "what", "where", "who", "evidence", "remedy", "source"),
-    *("api_version", "kind", "namespace", "name", "field", "file", "line"),
-)
 
 
 class Break(NamedTuple):

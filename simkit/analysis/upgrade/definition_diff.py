@@ -25,17 +25,6 @@ from simkit.snapshot.sources import Source
 if TYPE_CHECKING:
     import pandas as pd
 
-DEFINITION_COLUMNS: Final = (
-    "severity",
-    "breaks",
-    "definition",
-    "version",
-    "field",
-    "change",
-    "why",
-    "objects",
-    "example",
-)
 _STABLE: Final = f"{EXTENSIONS_GROUP}/v1"
 _PATH: Final = f"/apis/{_STABLE}/customresourcedefinitions"
 
@@ -71,7 +60,7 @@ class DefinitionDiff(Result):
     def to_frame(self) -> pd.DataFrame:
         """One row per change: severity, breaks, definition, version, field, change, why, objects (how many stored ones
         it concerns; NA where nobody looked), example."""
-        made = table(self.rows, DEFINITION_COLUMNS)
+        made = table(self.rows, DefinitionChange._fields)
         return made.astype({"objects": "Int64"})
 
     def summary(self) -> pd.DataFrame:

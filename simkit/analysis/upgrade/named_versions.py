@@ -10,15 +10,18 @@ from typing import Any, Final, NamedTuple
 
 from simkit.analysis.rbac.subject import text_of
 from simkit.analysis.rbac.tables import BOOTSTRAP_LABEL
+from simkit.analysis.rendering import first_of
 from simkit.analysis.upgrade.breaks import Break, break_of
 from simkit.analysis.upgrade.items import Item
 from simkit.analysis.upgrade.removed_resources import RemovedResource, RemovedResources
 from simkit.analysis.upgrade.span import ReleaseSpan
 from simkit.kinds.apiregistration import AUTOMANAGED
-from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, USER, Subject
+from simkit.logic.rbac.binding import CLUSTER_ROLES, RESOURCES_OF_KINDS, ROLES, Binding, Subject
+from simkit.logic.rbac.question import Question
+from simkit.logic.rbac.rule import Rule, group_matches, rules_of
 from simkit.meta.domain import RBAC_GROUP, REGISTRATION_GROUP, api_group
-from simkit.meta.names import GroupVersion
-from simkit.meta.objects import Object, at, labels_of, name_of, namespace_of
+from simkit.meta.names import GroupVersion, Key
+from simkit.meta.objects import Object, at, labels_of
 
 RULE: Final = "rule"
 CONFIGURATION: Final = "configuration"
@@ -32,8 +35,8 @@ _SAID: Final = {
 class NamedVersions:
     """Looks for configuration that names what a span takes away."""
 
-    def __init__(self, removed: RemovedResources, span: ReleaseSpan, bound: BoundSubjects) -> None:
-        self.removed, self.span, self._bound = removed, span, bound
+    def __init__(self, removed: RemovedResources, span: ReleaseSpan, bindings: ItemBindings) -> None:
+        self.removed, self.span, self._bindings = removed, span, bindings
         self._groups: dict[str, dict[str, RemovedResource]] = {}
         for each in removed.resources:
             left = {GroupVersion.parse(version).group for version in each.left}
@@ -52,16 +55,14 @@ class NamedVersions:
         """The rules of a role that name what goes. Those of default roles are the server's to change."""
         if BOOTSTRAP_LABEL in labels_of(item.obj):
             return
-        rules = item.obj.get("rules")
-        for number, rule in enumerate(rules if isinstance(rules, list) else ()):
-            if not isinstance(rule, Mapping):
-                continue
-            for group in self._groups.keys() & set(_list(rule, "apiGroups")):
+        rules = rules_of(item.obj)
+        for number, rule in enumerate(rules):
+            for group in self._groups.keys() & set(rule.api_groups):
                 for resource, each in self._groups[group].items():
-                    if _rule_names(rule, resource):
+                    if _names(rule, resource):
                         yield self._rule(item, rules, number, each)
 
-    def _rule(self, item: Item, rules: Any, number: int, gone: RemovedResource) -> Break:
+    def _rule(self, item: Item, rules: Iterable[Rule], number: int, gone: RemovedResource) -> Break:
         moved = next(iter(gone.left), "")
         return break_of(
             item,
@@ -74,31 +75,19 @@ class NamedVersions:
             source=gone.source,
             breaks=bool(moved) and not _grants_moved(rules, moved, gone.resource),
             field=f"rules[{number}]",
-            who=self._bound.of(item),
+            who=self._bindings.subjects(item),
             api_version=gone.api_version,
         )
 
 
-def _grants_moved(rules: Any, version: str, resource: str) -> bool:
+def _grants_moved(rules: Iterable[Rule], version: str, resource: str) -> bool:
     """True if some rule of the role grants the same resource where it is now."""
     group = GroupVersion.parse(version).group
-    return any(
-        isinstance(rule, Mapping) and {group, "*"} & set(_list(rule, "apiGroups")) and _grants(rule, resource)
-        for rule in rules
-    )
+    return any(group_matches(rule, group) and ("*" in rule.resources or _names(rule, resource)) for rule in rules)
 
 
-def _list(rule: Mapping[str, Any], name: str) -> list[str]:
-    found = rule.get(name)
-    return [each for each in found if isinstance(each, str)] if isinstance(found, list) else []
-
-
-def _rule_names(rule: Mapping[str, Any], resource: str) -> bool:
-    return any(each.partition("/")[0] == resource for each in _list(rule, "resources"))
-
-
-def _grants(rule: Mapping[str, Any], resource: str) -> bool:
-    return "*" in _list(rule, "resources") or _rule_names(rule, resource)
+def _names(rule: Rule, resource: str) -> bool:
+    return any(each.partition("/")[0] == resource for each in rule.resources)
 
 
 def _configuration(item: Item, found: ConfigurationReference, removed: RemovedResources, span: ReleaseSpan) -> Break:
@@ -209,104 +198,56 @@ def _service(service: Object, removed: RemovedResources) -> Iterator[Configurati
             return
 
 
-SHOWN: Final = 4
-"""So many subjects are named, the others counted."""
-Role = tuple[str, str, str]
-"""Kind, namespace (empty for a ClusterRole) and name."""
-
-
-class BoundRole(NamedTuple):
-    """A binding with the role and the subjects that it names."""
-
-    item: Item
-    role: Role
-    subjects: tuple[str, ...]
-
-
-def bindings_of(items: Iterable[Item]) -> Iterator[BoundRole]:
-    """The bindings among some items, whatever their version."""
-    for item in items:
-        if item.group == RBAC_GROUP and item.kind in ("RoleBinding", "ClusterRoleBinding"):
-            reference = item.obj.get("roleRef")
-            if isinstance(reference, Mapping):
-                kind = str(reference.get("kind"))
-                role = (kind, item.namespace if kind == "Role" else "", str(reference.get("name")))
-                yield BoundRole(item, role, tuple(_subjects(item)))
-
-
-def named(subjects: Sequence[str]) -> str:
-    """Subjects as text: the first ones, and how many more there are."""
-    more = f" and {len(subjects) - SHOWN} more" if len(subjects) > SHOWN else ""
-    return ", ".join(subjects[:SHOWN]) + more
-
-
-class BoundSubjects:
-    """The subjects of each role, by the bindings among some items, whatever their version."""
-
-    def __init__(self, items: Iterable[Item]) -> None:
-        found: dict[Role, dict[str, None]] = {}
-        for binding in bindings_of(items):
-            found.setdefault(binding.role, {}).update(dict.fromkeys(binding.subjects))
-        self._found = {role: tuple(names) for role, names in found.items()}
-
-    def of(self, item: Item) -> str:
-        """The subjects of a role as text; empty if no binding among the items names it."""
-        role = (item.kind, item.namespace if item.kind == "Role" else "", item.name)
-        return named(self._found.get(role, ()))
-
-
-def _subjects(item: Item) -> Iterator[str]:
-    subjects: Any = item.obj.get("subjects")
-    for each in subjects if isinstance(subjects, list) else ():
-        if isinstance(each, Mapping) and each.get("kind") in (USER, GROUP, SERVICE_ACCOUNT):
-            place = str(each.get("namespace") or item.namespace) if each["kind"] == SERVICE_ACCOUNT else ""
-            yield text_of(Subject(str(each["kind"]), str(each.get("name") or ""), place))
-
-
 STREAMS: Final = "websocket-create"
 """The entry of the table of changed behaviour."""
-_STREAMS: Final = ("pods/exec", "pods/attach", "pods/portforward")
+_SHOWN: Final = 4
+"""So many subjects are named, the others counted."""
+_KINDS: Final = {"Role": ROLES, "ClusterRole": CLUSTER_ROLES}
 
 
-class StreamAccess:
-    """Who may open streams of pods by get alone, by the roles and bindings among some items."""
+class ItemBindings:
+    """The subjects of each role, and who may open streams of pods, by roles and bindings whatever their versions."""
 
     def __init__(self, items: Iterable[Item]) -> None:
         kept = [item for item in items if item.group == RBAC_GROUP]
-        roles = {_role(item): item.obj for item in kept if item.kind in ("Role", "ClusterRole")}
-        self._bound: dict[Role, list[tuple[str, str]]] = {}
-        self._creates: dict[tuple[str, str], set[str]] = {}
-        for binding in bindings_of(kept):
-            place = "" if binding.item.kind == "ClusterRoleBinding" else binding.item.namespace
-            creates = {stream for stream in _STREAMS if _allows_stream(roles.get(binding.role, {}), stream, "create")}
-            for subject in binding.subjects:
-                self._bound.setdefault(binding.role, []).append((subject, place))
-                self._creates.setdefault((subject, place), set()).update(creates)
+        creates = {_role(item): _streams(item, "create") for item in kept if item.kind in _KINDS}
+        self._bound: dict[Key, list[tuple[Subject, str]]] = {}
+        self._creates: dict[tuple[Subject, str], set[str]] = {}
+        for item in kept:
+            if item.kind in RESOURCES_OF_KINDS and item.kind not in _KINDS:
+                wide = item.kind == "ClusterRoleBinding"
+                key = Key(RESOURCES_OF_KINDS[item.kind], "" if wide else item.namespace, item.name)
+                binding = Binding.of(key, item.obj)
+                for subject in binding.subjects:
+                    self._bound.setdefault(binding.role, []).append((subject, key.namespace))
+                    self._creates.setdefault((subject, key.namespace), set()).update(creates.get(binding.role, ()))
+
+    def subjects(self, item: Item) -> str:
+        """The subjects of a role as text; empty if no binding among the items names it."""
+        return _told(subject for subject, _ in self._bound.get(_role(item), ()))
 
     def judged(self, item: Item, row: Break) -> Break:
         """The row of a role about its subjects: it breaks nothing where each of them may create, or there is none."""
-        wanted = {stream for stream in _STREAMS if _allows_stream(item.obj, stream, "get")}
-        bound = self._bound.get(_role(item), [])
+        wanted, bound = _streams(item, "get"), self._bound.get(_role(item), ())
         concerned = [subject for subject, place in bound if not wanted <= self._created(subject, place)]
         if concerned:
-            return row._replace(who=named(list(dict.fromkeys(concerned))))
+            return row._replace(who=_told(concerned))
         why = "its subjects may create, too" if bound else "no binding among the objects names the role"
         return row._replace(severity="info", breaks=False, evidence=f"{row.evidence}; {why}")
 
-    def _created(self, subject: str, place: str) -> set[str]:
+    def _created(self, subject: Subject, place: str) -> set[str]:
         return self._creates.get((subject, place), set()) | self._creates.get((subject, ""), set())
 
 
-def _role(item: Item) -> Role:
-    return item.kind, namespace_of(item.obj) if item.kind == "Role" else "", name_of(item.obj)
+def _told(subjects: Iterable[Subject]) -> str:
+    return first_of([text_of(subject) for subject in dict.fromkeys(subjects)], _SHOWN)
 
 
-def _allows_stream(role: Mapping[str, Any], stream: str, verb: str) -> bool:
-    rules = role.get("rules")
-    return any(
-        isinstance(rule, Mapping)
-        and not {"", "*"}.isdisjoint(rule.get("apiGroups") or ())
-        and not {verb, "*"}.isdisjoint(rule.get("verbs") or ())
-        and not {stream, f"*/{stream.partition('/')[2]}", "*"}.isdisjoint(rule.get("resources") or ())
-        for rule in (rules if isinstance(rules, list) else ())
-    )
+def _role(item: Item) -> Key:
+    return Key(_KINDS.get(item.kind, ROLES), item.namespace if item.kind == "Role" else "", item.name)
+
+
+def _streams(role: Item, verb: str) -> set[str]:
+    """The streams of pods on which a role allows a verb."""
+    asked = (Question(verb, "", "pods", stream, None, None) for stream in ("exec", "attach", "portforward"))
+    return {one.subresource for one in asked if any(map(one.allowed_by, rules_of(role.obj)))}

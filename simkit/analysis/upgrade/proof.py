@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 import pandas as pd
@@ -27,9 +28,6 @@ from simkit.schema.lifecycle import every_resource, lifecycle_of
 from simkit.schema.releases import minor_of
 from simkit.seams.snapshot import Sandbox
 
-PROOF_COLUMNS: Final = (
-    *("release", "what", "who", "request", "requests", "before", "after", "mended", "verdict", "message", "mending"),
-)
 BREAKS: Final = "breaks, and works when mended"
 UNMENDED: Final = "breaks"
 FINE: Final = "works"
@@ -73,7 +71,7 @@ class UpgradeProof(Evidence):
     def to_frame(self) -> pd.DataFrame:
         """One row per manifest or distinct request and release: release, what, who, request, requests (how many are
         like it), before, after and mended (status codes), verdict, message (of the refusal), mending."""
-        made = table(self.rows, PROOF_COLUMNS)
+        made = table(self.rows, Answers._fields)
         return made.astype({"before": "Int64", "mended": "Int64"})
 
     def summary(self) -> pd.DataFrame:
@@ -135,21 +133,8 @@ def _manifest(item: Item, release: str, server: Sandbox, start: Sandbox | None) 
     found = migrate_object(item.obj, release)
     mended = create_on_trial(found.object, server, release) if found.changed else None
     told = f"written as {found.to}" if found.to else "; ".join(found.person) or "nothing to change"
-    if mended is not None and not _accepted(mended):
-        told = f"{told}: {mended.message}"
-    return Answers(
-        release,
-        item.title,
-        item.place,
-        f"create {item.api_version} {item.kind}",
-        1,
-        before.status if before is not None else None,
-        after.status,
-        mended.status if mended is not None else None,
-        _verdict(after, mended),
-        "" if _accepted(after) else after.message,
-        told,
-    )
+    asked = (release, item.title, item.place, f"create {item.api_version} {item.kind}", 1)
+    return _answers(asked, before, after, mended, told, fine=FINE if _accepted(after) else "", accepted=_accepted)
 
 
 def _created(obj: Object, server: Sandbox) -> Response:
@@ -195,6 +180,29 @@ def _requests(
             yield _request(answer, mended.get(key_of(answer.request)), removed, release)
 
 
+def _answers(
+    asked: tuple[str, str, str, str, int],
+    before: Response | None,
+    after: Response,
+    mended: Response | None,
+    told: str,
+    *,
+    fine: str,
+    accepted: Callable[[Response], bool],
+) -> Answers:
+    """The row of what was asked; ``fine`` is the verdict if nothing breaks."""
+    works = mended is not None and accepted(mended)
+    return Answers(
+        *asked,
+        before.status if before is not None else None,
+        after.status,
+        mended.status if mended is not None else None,
+        fine or (BREAKS if works else UNMENDED),
+        "" if accepted(after) else after.message,
+        told if mended is None or works else f"{told}: {mended.message}",
+    )
+
+
 def _refused(refusal: Refusal) -> Answers:
     """The answers to requests that a later release refuses, of which no other version helps."""
     request = refusal.request
@@ -234,27 +242,11 @@ def _request(answer: ReplayedRequest, mended: Response | None, removed: RemovedR
     gone = removed.resource(request.api_version, request.resource)
     instead = removed.successor(gone.api_version, gone.kind, release).partition(" ")[0] if gone is not None else ""
     told = f"asked as {instead}" if instead else "there is no successor"
-    works = mended is not None and mended.succeeded
-    fine = FINE if answer.after.succeeded else FAILED_BEFORE
-    return Answers(
-        release,
-        f"{request.api_version} {'/'.join(filter(None, (request.resource, request.subresource)))}",
-        caller_text(request.identity.user, "", request.agent),
-        f"{request.verb} {f'{request.namespace}/{request.name}'.strip('/')}".rstrip(),
-        answer.number,
-        answer.before.status,
-        answer.after.status,
-        mended.status if mended is not None else None,
-        (BREAKS if works else UNMENDED) if answer.breaks else fine,
-        answer.after.message,
-        told if mended is None or works else f"{told}: {mended.message}",
-    )
-
-
-def _verdict(after: Response, mended: Response | None) -> str:
-    if _accepted(after):
-        return FINE
-    return BREAKS if mended is not None and _accepted(mended) else UNMENDED
+    what = f"{request.api_version} {'/'.join(filter(None, (request.resource, request.subresource)))}"
+    place = f"{request.verb} {f'{request.namespace}/{request.name}'.strip('/')}".rstrip()
+    asked = (release, what, caller_text(request.identity.user, "", request.agent), place, answer.number)
+    fine = "" if answer.breaks else FINE if answer.after.succeeded else FAILED_BEFORE
+    return _answers(asked, answer.before, answer.after, mended, told, fine=fine, accepted=attrgetter("succeeded"))
 
 
 def _accepted(response: Response) -> bool:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qs, urlencode
 
 from simkit.analysis.audit_log.requests import RecordedRequest
+from simkit.analysis.rendering import first_of
 from simkit.analysis.upgrade.breaks import Break
 from simkit.analysis.upgrade.requests import caller_text
 from simkit.analysis.upgrade.span import ReleaseSpan
@@ -34,12 +35,6 @@ RequestKey = tuple[str, str, str, str, str, str, str]
 """User, user agent, verb, resource, subresource, namespace and name."""
 
 
-class Server(Protocol):
-    """A server that answers requests: the part of a Sandbox that replaying needs."""
-
-    def perform(self, request: Request, *, identity: Identity) -> Response: ...
-
-
 class ReplayedRequest(NamedTuple):
     """One request with the number of those like it, and its answers."""
 
@@ -59,7 +54,7 @@ def key_of(each: RecordedRequest) -> RequestKey:
     return (*(each.identity.user, each.agent, each.verb, each.resource, each.subresource, each.namespace, each.name),)
 
 
-def replay(requests: Iterable[RecordedRequest], before: Server, after: Server) -> Iterator[ReplayedRequest]:
+def replay(requests: Iterable[RecordedRequest], before: Sandbox, after: Sandbox) -> Iterator[ReplayedRequest]:
     """The answers of both servers to every different request, in the order of the log.
 
     Parameters
@@ -85,7 +80,7 @@ def replay(requests: Iterable[RecordedRequest], before: Server, after: Server) -
     yield from answers.values()
 
 
-def best_answers(requests: Iterable[RecordedRequest], server: Server) -> dict[RequestKey, Response]:
+def best_answers(requests: Iterable[RecordedRequest], server: Sandbox) -> dict[RequestKey, Response]:
     """The answer of one server to every different request; of equal requests a success, where there is one."""
     found: dict[RequestKey, Response] = {}
     for each in requests:
@@ -95,7 +90,7 @@ def best_answers(requests: Iterable[RecordedRequest], server: Server) -> dict[Re
     return found
 
 
-def _first_answer(each: RecordedRequest, server: Server) -> tuple[Request, Response]:
+def _first_answer(each: RecordedRequest, server: Sandbox) -> tuple[Request, Response]:
     """The request as it is sent, and the answer. A create of what is there already is sent under another name."""
     request = _request(each, server)
     answer = _sent(server, request, each.identity)
@@ -113,7 +108,7 @@ def _renamed(each: RecordedRequest) -> Any:
     return {**each.body, "metadata": {**metadata, "name": f"{metadata.get('name', '')}-again"}}
 
 
-def _request(each: RecordedRequest, server: Server) -> Request:
+def _request(each: RecordedRequest, server: Sandbox) -> Request:
     headers = {"user-agent": each.agent}
     if each.verb not in _WRITES:
         return Request.of(each.method, each.uri, headers=headers)
@@ -122,7 +117,7 @@ def _request(each: RecordedRequest, server: Server) -> Request:
     return Request.of(each.method, each.uri, body, content_type=content_type, headers=headers)
 
 
-def _body(each: RecordedRequest, server: Server, path: str) -> Any:
+def _body(each: RecordedRequest, server: Sandbox, path: str) -> Any:
     if each.body is not None:
         return each.body
     if each.verb == "patch":
@@ -133,7 +128,7 @@ def _body(each: RecordedRequest, server: Server, path: str) -> Any:
     return _like_another(each, server, path) if each.verb == "create" else None
 
 
-def _like_another(each: RecordedRequest, server: Server, path: str) -> Any:
+def _like_another(each: RecordedRequest, server: Sandbox, path: str) -> Any:
     """A copy of the first stored object under the recorded name; if none is stored, an object with only a name."""
     metadata: dict[str, Any] = {"name": each.name or "replayed"}
     found = server.perform(Request.of("GET", f"{path}?limit=1"), identity=administrator())
@@ -142,7 +137,7 @@ def _like_another(each: RecordedRequest, server: Server, path: str) -> Any:
     return {**kept, "metadata": metadata}
 
 
-def _sent(server: Server, request: Request, identity: Identity) -> Response:
+def _sent(server: Sandbox, request: Request, identity: Identity) -> Response:
     response = server.perform(request, identity=identity)
     if response.stream is not None:
         response.stream.close()
@@ -299,16 +294,13 @@ class _Servers:
         content_type = _PATCHES[isinstance(each.body, list)] if each.verb == "patch" else "application/json"
         body = None if each.verb not in _WRITES else {} if each.body is None else each.body
         request = Request.of(each.method, _target(each), body, content_type=content_type)
-        answer = _answer_of(fork.perform(request, identity=each.identity))
-        if (
-            answer.forbidden
-            and node_of(each.identity) is not None
-            and "Node" not in fork.snapshot().authorization.modes
-        ):
-            if release not in self._nodes:
-                self._nodes[release] = _node_authorizer(fork, release)
-            return self._nodes[release](each)
-        return answer
+        response = _sent(fork, request, each.identity)
+        answer, is_node = Answer(response.status, response.message), node_of(each.identity) is not None
+        if not answer.forbidden or not is_node or "Node" in fork.snapshot().authorization.modes:
+            return answer
+        if release not in self._nodes:
+            self._nodes[release] = _node_authorizer(fork, release)
+        return self._nodes[release](each)
 
 
 def _started(fork: Sandbox) -> Sandbox:
@@ -350,12 +342,6 @@ def _node_authorizer(fork: Sandbox, release: str) -> Callable[[RecordedRequest],
     return decide
 
 
-def _answer_of(response: Response) -> Answer:
-    if response.stream is not None:
-        response.stream.close()
-    return Answer(response.status, response.message)
-
-
 def _row(refused: Sequence[Refusal], span: ReleaseSpan) -> Break:
     """The row of refusals of the same requests, of which names and namespaces differ."""
     first = refused[0]
@@ -381,7 +367,6 @@ def _row(refused: Sequence[Refusal], span: ReleaseSpan) -> Break:
 def _undecided(requests: Sequence[RecordedRequest], span: ReleaseSpan) -> Break:
     """The row of requests that are refused although they were allowed: their grants are not among the objects."""
     callers = sorted({caller_text(each.identity.user, each.caller, "") for each in requests})
-    more = f" and {len(callers) - 4} more" if len(callers) > 4 else ""
     return Break(
         "",
         "info",
@@ -390,7 +375,7 @@ def _undecided(requests: Sequence[RecordedRequest], span: ReleaseSpan) -> Break:
         f"It is not known whether {span.end} answers these requests: they worked when they were recorded, and by the "
         f"objects that were read {span.start} refuses them",
         f"{len(requests)} distinct requests",
-        ", ".join(callers[:4]) + more,
+        first_of(callers, 4),
         "sent to a fork",
         "Read a dump with the bindings of these users (simkit dump prints the commands), taken when the log was.",
         _SOURCE,

@@ -39,6 +39,7 @@ Metrics = str | Path
 class _Caller:
     """The requests of one program for one resource as one user."""
 
+    user: str
     verbs: set[str] = field(default_factory=set)
     codes: set[int] = field(default_factory=set)
     requests: int = 0
@@ -71,11 +72,11 @@ def caller_breaks(requests: Iterable[RecordedRequest], removed: RemovedResources
             agents[key] = agents.get(key, 0) + 1
         if removed.resource(request.api_version, request.resource) is not None:
             place = (request.identity.user, request.caller, request.agent, request.api_version, request.resource)
-            found.setdefault(place, _Caller()).note(request)
+            found.setdefault(place, _Caller(request.identity.user)).note(request)
     for (user, caller, agent, version, resource), asked in sorted(found.items(), key=lambda p: (-p[1].requests, p[0])):
         gone = removed.resource(version, resource)
         if gone is not None:
-            yield _row(gone, user, caller, agent, asked, span, removed)
+            yield _row(gone, caller_text(user, caller, agent), asked, span, removed)
     yield from _kubectl(agents, span)
 
 
@@ -91,39 +92,28 @@ def caller_text(user: str, sender: str, agent: str) -> str:
     return f"{who}, sent by {text_of_user(sender)}" if sender and sender != user else who
 
 
-def _row(
-    gone: RemovedResource,
-    user: str,
-    caller: str,
-    agent: str,
-    asked: _Caller,
-    span: ReleaseSpan,
-    removed: RemovedResources,
-) -> Break:
+def _row(gone: RemovedResource, who: str, asked: _Caller, span: ReleaseSpan, removed: RemovedResources) -> Break:
     already = bool(span.start) and not span.meets(gone.since)
-    adapts = user in _ADAPTING
-    breaks = asked.worked and not already and not adapts
-    note = ""
-    if adapts:
-        note = "; it asks for what discovery lists, and adapts by itself"
+    breaks, note = asked.worked and not already, ""
+    if asked.user in _ADAPTING:
+        breaks, note = False, "; it asks for what discovery lists, and adapts by itself"
     elif already:
         note = f"; {span.start} does not serve it either"
     elif not asked.worked:
         note = "; it never succeeded"
-    return Break(
-        gone.since,
-        "high" if breaks else "info",
-        breaks,
-        NOISE if adapts else CALLER,
-        f"{gone.api_version} {gone.resource} is not served any more: requests are answered 404",
-        f"{gone.api_version} {gone.resource}",
-        caller_text(user, caller, agent),
-        f"{asked}{note}",
-        removed.instead(gone.api_version, gone.kind),
-        gone.source,
-        gone.api_version,
-        gone.kind,
-    )
+    check = NOISE if asked.user in _ADAPTING else CALLER
+    return _gone(gone, removed, "high" if breaks else "info", breaks, check, who, f"{asked}{note}")
+
+
+def _gone(
+    gone: RemovedResource, removed: RemovedResources, severity: str, breaks: bool, check: str, who: str, evidence: str
+) -> Break:
+    """The row of requests for a resource that goes."""
+    what = f"{gone.api_version} {gone.resource}"
+    told = f"{what} is not served any more: requests are answered 404"
+    instead = removed.instead(gone.api_version, gone.kind)
+    place = (instead, gone.source, gone.api_version, gone.kind)
+    return Break(gone.since, severity, breaks, check, told, what, who, evidence, *place)
 
 
 def _kubectl(agents: Mapping[tuple[str, int], int], span: ReleaseSpan) -> Iterator[Break]:
@@ -164,12 +154,8 @@ def metric_breaks(metrics: Metrics, removed: RemovedResources, span: ReleaseSpan
         count = int(counts.get((version, resource), 0))
         breaks = not span.start or span.meets(gone.since)
         evidence = f"the metric {METRIC}" + (f"; {count} requests since the server started" if count else "")
-        yield Break(
-            gone.since, "medium" if breaks else "info", breaks, CALLER,
-            f"{version} {resource} is not served any more: requests are answered 404", f"{version} {resource}",
-            "not known: an audit log tells", evidence,
-            removed.instead(version, gone.kind), gone.source, version, gone.kind,
-        )  # fmt: skip
+        severity, who = "medium" if breaks else "info", "not known: an audit log tells"
+        yield _gone(gone, removed, severity, breaks, CALLER, who, evidence)
 
 
 def _version(labels: Mapping[str, str]) -> str:

@@ -29,7 +29,6 @@ from simkit.schema.storageversion import stored_as
 if TYPE_CHECKING:
     import pandas as pd
 
-PLAN_COLUMNS: Final = ("hop", "when", "blocks", "step", "why", "findings", "possible_from", "example", "source")
 BEFORE: Final = "before"
 AFTER: Final = "after"
 ROLLBACK: Final = "rollback"
@@ -70,14 +69,14 @@ class UpgradePlan(Result):
     def to_frame(self) -> pd.DataFrame:
         """One row per step, in the order of the way: hop, when (before, after, rollback), blocks (whether the hop must
         wait for it), step, why, findings (how many), possible_from (a release), example, source."""
-        return table(self.steps, PLAN_COLUMNS)
+        return table(self.steps, PlanStep._fields)
 
     def early(self) -> pd.DataFrame:
         """The steps before later hops that can be done before the first one."""
         first = self.span.start or (self.span.hops[0] if self.span.hops else self.span.end)
         return table(
             [step for step in self.steps if step.when == BEFORE and minor_of(step.possible_from) <= minor_of(first)],
-            PLAN_COLUMNS,
+            PlanStep._fields,
         )
 
     def summary(self) -> pd.DataFrame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from simkit.analysis.audit_log.events import AuditLog
 from simkit.analysis.audit_log.requests import RecordedRequest, recorded_requests
@@ -14,18 +14,12 @@ from simkit.analysis.rbac.tables import SEVERITY_WORDS, table
 from simkit.analysis.rendering import counted
 from simkit.analysis.result import Result
 from simkit.analysis.upgrade.behaviour.find import BehaviourSearch
-from simkit.analysis.upgrade.breaks import BREAK_COLUMNS, Break
+from simkit.analysis.upgrade.breaks import Break
 from simkit.analysis.upgrade.definitions import CustomVersions
 from simkit.analysis.upgrade.gone_versions import CHECK, GoneVersions, unread
 from simkit.analysis.upgrade.items import Item, Items, chart_release, read_items, stored_items, with_bodies
-from simkit.analysis.upgrade.named_versions import (
-    CONFIGURATION,
-    RULE,
-    STREAMS,
-    BoundSubjects,
-    NamedVersions,
-    StreamAccess,
-)
+from simkit.analysis.upgrade.named_versions import CONFIGURATION, RULE, STREAMS, ItemBindings, NamedVersions
+from simkit.analysis.upgrade.removed_resources import served_elements
 from simkit.analysis.upgrade.replay import Refusals, refusals
 from simkit.analysis.upgrade.requests import CALLER, NOISE, Metrics, caller_breaks, metric_breaks
 from simkit.analysis.upgrade.span import ReleaseSpan
@@ -33,8 +27,9 @@ from simkit.analysis.upgrade.unknown_fields import UnknownFields
 from simkit.meta.errors import SimkitError
 from simkit.meta.visible_text import html_text
 from simkit.schema.lifecycle import lifecycle_of, successor
-from simkit.schema.releases import minor_of
+from simkit.schema.releases import is_release, minor_of
 from simkit.seams.snapshot import Sandbox, Snapshot
+from simkit.snapshot.dump import Dump
 from simkit.snapshot.field_types import without_mismatches
 from simkit.snapshot.sources import Source
 
@@ -44,11 +39,6 @@ if TYPE_CHECKING:
 
     from simkit.analysis.upgrade.proof import UpgradeProof
     from simkit.analysis.upgrade.upgrade_plan import UpgradePlan
-from typing import Protocol
-
-from simkit.analysis.upgrade.removed_resources import served_elements
-from simkit.schema.releases import is_release
-from simkit.snapshot.dump import Dump
 
 SUMMARY_COLUMNS: Final = ("release", "check", "severity", "breaks", "count", "example")
 _OF_VERSIONS: Final = (CHECK, CALLER)
@@ -93,11 +83,11 @@ class UpgradeReport(Result):
     def to_frame(self) -> pd.DataFrame:
         """One row per finding: release, severity, breaks, check, what, where, who, evidence, remedy, source, then
         api_version, kind, namespace, name, field, file, line."""
-        return table(self.rows, BREAK_COLUMNS)
+        return table(self.rows, Break._fields)
 
     def breaks(self) -> pd.DataFrame:
         """The rows of ``to_frame`` that stop working."""
-        return table([row for row in self.rows if row.breaks], BREAK_COLUMNS)
+        return table([row for row in self.rows if row.breaks], Break._fields)
 
     def of(self, *checks: str) -> UpgradeReport:
         """The report of some checks alone."""
@@ -323,14 +313,14 @@ def _sound(items: Sequence[Item], span: ReleaseSpan) -> tuple[list[Item], list[B
 
 def _of_items(items: Sequence[Item], span: ReleaseSpan, gone: GoneVersions) -> list[Break]:
     search = BehaviourSearch(span, items)
-    custom, fields, streams = CustomVersions(items), UnknownFields(span), StreamAccess(items)
-    named = NamedVersions(gone.removed, span, BoundSubjects(items))
+    custom, fields, bindings = CustomVersions(items), UnknownFields(span), ItemBindings(items)
+    named = NamedVersions(gone.removed, span, bindings)
 
     def found(some: Sequence[Item]) -> Iterator[Break]:
         for item, body in with_bodies(some):
             yield from gone.find(item, body)
             for row in search.find(item, body):
-                yield streams.judged(item, row) if row.check == STREAMS else row
+                yield bindings.judged(item, row) if row.check == STREAMS else row
             yield from custom.find(item)
             yield from fields.find(item)
             yield from named.find(item)
