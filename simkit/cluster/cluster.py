@@ -17,8 +17,8 @@ from simkit.cluster.question import ARGUMENTS, METHODS
 from simkit.cluster.releases import at_release, runtime_config_disabling
 from simkit.cluster.simulation_methods import SimulationMethods
 from simkit.cluster.traffic_methods import EgressMethods, TrafficMethods
-from simkit.cluster.trial_methods import TrialMethods
 from simkit.engine.pipeline.handler_chain import serve_request
+from simkit.logic.rbac.binding import CLUSTER_ROLE_BINDINGS, ROLE_BINDINGS, Binding, key_of
 from simkit.meta.domain import DEFAULT_NAMESPACE
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity, administrator
@@ -34,6 +34,7 @@ from simkit.snapshot.unpacking import DEFAULT_LIMITS, Limits
 if TYPE_CHECKING:
     from simkit.engine.http.server import Server
     from simkit.engine.pipeline.engine import Engine
+    from simkit.logic.rbac.binding import Subject
     from simkit.snapshot.dump import Dump
     from simkit.snapshot.sources import Source
 
@@ -348,11 +349,14 @@ class Cluster(AnalysisMethods, EgressMethods, InspectionMethods, SimulationMetho
 
 
 @partial(explains_wrong_calls, hints=ARGUMENTS)
-class Trial(TrialMethods, Cluster):
+class Trial(Cluster):
     """A fork for a what-if question: a cluster that knows the cluster from which it was made.
 
     ``cluster.what_if()`` makes one. ``compare`` and ``compare_paths`` tell what its changes did.
     """
+
+    before: Cluster
+    """The original cluster, with which its comparisons compare the trial, after its controllers have settled."""
 
     @classmethod
     def on(cls, origin: Cluster) -> Self:
@@ -366,6 +370,52 @@ class Trial(TrialMethods, Cluster):
 
     def __exit__(self, *_: object) -> None:
         """Nothing: what happened on the fork can still be asked for."""
+
+    def remove_subject(self, subject: Subject | str) -> Sequence[str]:
+        """Take a subject out of all bindings, as when somebody leaves; a binding of nobody else is deleted.
+
+        Parameters
+        ----------
+        subject
+            ``user:alice``, ``group:devs`` or ``sa:ns/name``. What a user has by its groups stays.
+
+        Returns
+        -------
+        Sequence[str]
+            The bindings that named it.
+
+        Raises
+        ------
+        SimkitError
+            Where no binding names it.
+
+        Examples
+        --------
+        >>> import simkit
+        >>> trial = simkit.demo().what_if()
+        >>> trial.remove_subject("group:oidc:helpdesk")
+        ['ClusterRoleBinding pellowick:helpdesk-read-only']
+        """
+        from simkit.analysis.rbac.objects import display_name
+        from simkit.analysis.rbac.subject import parse_subject, text_of
+
+        left = parse_subject(subject).principal
+        named: list[str] = []
+        for resource in (CLUSTER_ROLE_BINDINGS, ROLE_BINDINGS):
+            for obj in self.list(str(resource)):
+                key = key_of(obj, resource)
+                subjects = obj.get("subjects") or ()
+                kept = [one for one in subjects if not Binding.of(key, {"subjects": [one]}).binds(left)]
+                if len(kept) == len(subjects):
+                    continue
+                named.append(display_name(key))
+                if kept:
+                    self.apply({**obj, "subjects": kept})
+                else:
+                    self.delete(str(resource), key.name, key.namespace or None)
+        if not named:
+            raise SimkitError(f"no binding names {text_of(parse_subject(subject))}")
+        return named
 
     def _derived(self, made: ControlPlane) -> Self:
         trial = super()._derived(made)

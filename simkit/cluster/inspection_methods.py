@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from simkit.cluster.question import AnalysedCluster
 from simkit.meta.attributes import Attributes, Decision
 from simkit.meta.domain import DEFAULT_NAMESPACE
 from simkit.meta.identity import Identity, administrator
@@ -27,14 +28,10 @@ if TYPE_CHECKING:
     from simkit.cluster.traced_request import TracedRequest
 
 
-class InspectionMethods:
+class InspectionMethods(AnalysedCluster):
     """The part of ``Cluster`` that shows decisions and earlier states."""
 
     _control_plane: ControlPlane
-
-    if TYPE_CHECKING:
-
-        def snapshot(self) -> Snapshot: ...
 
     def admit(self, obj: Object, *, identity: Identity | None = None) -> TracedRequest:
         """The write of an object as a dry run on a fork, with the changes and messages of each admission plugin.

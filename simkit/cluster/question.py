@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping
 from importlib import import_module
 from types import MethodType
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity
@@ -196,7 +196,7 @@ ARGUMENTS: Final[Mapping[str, str]] = {
 
 
 class AnalysedCluster(ABC):
-    """Something that has a snapshot, and forks on which answers can be tried."""
+    """What the methods of a cluster need of it."""
 
     dump: Dump | None
     """The dump that the objects came from, in their original versions; or None."""
@@ -215,25 +215,5 @@ class AnalysedCluster(ABC):
         """Let the controllers do what there is to do."""
 
     @abstractmethod
-    def fork(self, *, release: str | None = None) -> Self:
-        """An independent copy."""
-
-    @abstractmethod
-    def with_apis_disabled(self, *elements: str) -> Self:
-        """A fork that no longer serves some versions, groups or resources."""
-
-    @abstractmethod
     def perform(self, request: Request, *, identity: Identity | None = None) -> Response:
         """The answer to a request."""
-
-    @abstractmethod
-    def rehearsal(self, *, settings: Mapping[str, str]) -> Self:
-        """A fork with simulated nodes in the place of all, on a clock of its own."""
-
-    @abstractmethod
-    def advance(self, seconds: float) -> None:
-        """Let time pass on a simulated clock."""
-
-    @abstractmethod
-    def stop_node(self, name: str) -> None:
-        """Have the machine of a simulated node fail."""

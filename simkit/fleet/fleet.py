@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -18,7 +19,7 @@ from simkit.analysis.escalation.table.severity import Severity
 from simkit.analysis.readable_frame import ReadableFrame
 from simkit.fleet.answer import Failure, FleetAnswer
 from simkit.fleet.members import Member, members_of
-from simkit.fleet.questions import AuditQuestion, CheckQuestion, ClusterQuestion, CompareQuestion, Question
+from simkit.fleet.questions import ClusterQuestion, Question, audited, checked, compared
 from simkit.fleet.workers import run
 from simkit.meta.distribution import install_hint
 from simkit.meta.errors import SimkitError
@@ -109,16 +110,15 @@ class Fleet:
         FleetAnswer
             One row per finding: cluster, and the columns of ``audit``.
         """
-        return self.ask(
-            AuditQuestion(
-                include_defaults,
-                None if checks is None else tuple(checks),
-                tuple(managed),
-                Severity.named(severity) if isinstance(severity, str) else severity,
-                namespace,
-            ),
-            to=to,
+        question = partial(
+            audited,
+            include_defaults=include_defaults,
+            checks=None if checks is None else tuple(checks),
+            managed=tuple(managed),
+            severity=Severity.named(severity) if isinstance(severity, str) else severity,
+            namespace=namespace,
         )
+        return self.ask(question, to=to)
 
     def check(self, suite: Suite | str | Path, *, to: str | Path | None = None) -> FleetAnswer:
         """The outcomes of the same expectations on every cluster.
@@ -133,7 +133,7 @@ class Fleet:
         SimkitError
             For a suite that cannot be read.
         """
-        return self.ask(CheckQuestion(suite if isinstance(suite, Suite) else read_suite(suite)), to=to)
+        return self.ask(partial(checked, suite=suite if isinstance(suite, Suite) else read_suite(suite)), to=to)
 
     def diff(self, *, golden: str, to: str | Path | None = None) -> FleetAnswer:
         """The access by which clusters differ from one of them.
@@ -154,7 +154,7 @@ class Fleet:
         if wanted is None:
             raise SimkitError(f"no cluster of the fleet is called {golden!r}, and there is no such file")
         others = tuple(member for member in self.members if member != wanted)
-        return self._asked(others, CompareQuestion(wanted, self._release), to)
+        return self._asked(others, partial(compared, golden=wanted, release=self._release), to)
 
     def ask(self, question: Question, *, to: str | Path | None = None) -> FleetAnswer:
         """The answers of every cluster to a question of one's own.

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import pandas as pd
 
 from simkit.analysis import audit, check, compare
 from simkit.analysis.access.expectations import Suite
-from simkit.analysis.escalation.table.severity import Severity
 from simkit.fleet.members import Member
 from simkit.seams.snapshot import Snapshot
 
@@ -32,47 +32,19 @@ class ClusterQuestion:
         return table
 
 
-@dataclass(frozen=True, slots=True)
-class AuditQuestion:
+def audited(snapshot: Snapshot, **options: Any) -> pd.DataFrame:
     """All findings of an audit."""
-
-    include_defaults: bool = False
-    checks: tuple[str, ...] | None = None
-    managed: tuple[str, ...] = ()
-    severity: Severity | None = None
-    namespace: str | None = None
-
-    def __call__(self, snapshot: Snapshot) -> pd.DataFrame:
-        found = audit(
-            snapshot,
-            include_defaults=self.include_defaults,
-            checks=self.checks,
-            managed=self.managed,
-            severity=self.severity,
-            namespace=self.namespace,
-        )
-        return found.to_frame()
+    return audit(snapshot, **options).to_frame()
 
 
-@dataclass(frozen=True, slots=True)
-class CheckQuestion:
+def checked(snapshot: Snapshot, suite: Suite) -> pd.DataFrame:
     """The outcomes of expectations."""
-
-    suite: Suite
-
-    def __call__(self, snapshot: Snapshot) -> pd.DataFrame:
-        return check(snapshot, self.suite).to_frame()
+    return check(snapshot, suite).to_frame()
 
 
-@dataclass(frozen=True, slots=True)
-class CompareQuestion:
+def compared(snapshot: Snapshot, golden: Member, release: str | None) -> pd.DataFrame:
     """The access of subjects beyond or below that in the golden cluster."""
-
-    golden: Member
-    release: str | None
-
-    def __call__(self, snapshot: Snapshot) -> pd.DataFrame:
-        return compare(_golden(self.golden, self.release), snapshot)
+    return compare(_golden(golden, release), snapshot)
 
 
 @lru_cache(maxsize=1)

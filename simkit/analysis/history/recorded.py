@@ -12,7 +12,7 @@ from glob import escape
 from importlib import import_module
 from itertools import count
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 import orjson
 import pandas as pd
@@ -38,26 +38,6 @@ class Use(NamedTuple):
     subject: str
     verb: str
     resource: str
-
-
-class RecordedEvents(Protocol):
-    """What an audit log tells of the past.
-
-    An implementation must give writes in the order of the log, and must leave none out.
-    """
-
-    @property
-    def span(self) -> tuple[float, float] | None:
-        """The moments of the first and of the last event; None for a log without any."""
-        ...
-
-    def writes(self, resources: Collection[GroupResource] | None = None) -> Iterator[RecordedWrite]:
-        """The successful writes to objects of these resources; None: to all objects."""
-        ...
-
-    def uses(self, subject: str, verb: str, resource: str) -> list[float]:
-        """The moments at which a subject used a permission."""
-        ...
 
 
 class ListedEvents:
@@ -242,6 +222,10 @@ class LogIndex:
                 yield from flushed("uses", uses, _USES)
         yield from flushed("writes", writes, _WRITES)
         yield from flushed("uses", uses, _USES)
+
+
+RecordedEvents = ListedEvents | LogIndex
+"""What an audit log tells of the past."""
 
 
 def _is_ours(name: str) -> bool:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import difflib
+import os.path
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any, Final
 
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.result import Result
@@ -36,6 +36,9 @@ from simkit.present.escaping import patch_lines, patch_path, readable_path
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.releases import release_name
 from simkit.seams.snapshot import Sandbox
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MIGRATION_COLUMNS: Final = ("file", "line", "kind", "name", "before", "after", "verdict", "person", "notes")
 _SUFFIXES: Final = (".yaml", ".yml", ".json", ".tpl")
@@ -132,16 +135,11 @@ class Migration(Result):
 
     def summary(self) -> pd.DataFrame:
         """DataFrame with the rows rewritten, a person has to see to it, not read: what, count."""
-        verdicts = [row[6] for row in self._rows()]
-        return pd.DataFrame(
-            [(each, verdicts.count(each)) for each in dict.fromkeys(verdicts)], columns=["what", "count"]
-        )
+        return table(Counter(row[6] for row in self._rows()).items(), ("what", "count"))
 
 
 def _inside(path: str, files: Sequence[MigratedFile]) -> Path:
     """The path of a file below the folder that all have in common."""
-    import os.path
-
     folders = [os.path.dirname(os.path.abspath(each.path)) for each in files]
     return Path(os.path.relpath(os.path.abspath(path), os.path.commonpath(folders)))
 
@@ -199,11 +197,7 @@ def migrate(
     files = _referring(files, patches, release)
     if sandbox is not None:
         server = sandbox.fork(release=release)
-        whole = [each.place not in patches for each in files]
-        tried = [replace(each, rewritten=_tried(each.rewritten, server, release)) for each in files]
-        if check:
-            tried = [replace(each, rewritten=_with_refused(each, server, release)) for each in tried]
-        files = [new if is_whole else old for old, new, is_whole in zip(files, tried, whole, strict=True)]
+        files = [each if each.place in patches else _tried(each, server, release, check=check) for each in files]
     return Migration(release, tuple(files), sandbox is not None)
 
 
@@ -286,9 +280,11 @@ def _following(file: MigratedFile, targets: Sequence[Mapping[str, Any]] | None, 
 # What a server of the release says to the rewritten objects
 
 
-def _tried(rewritten: Rewritten, server: Sandbox, release: str) -> Rewritten:
-    documents = tuple(_tried_document(each, server, release) for each in rewritten.documents)
-    return replace(rewritten, documents=documents)
+def _tried(file: MigratedFile, server: Sandbox, release: str, *, check: bool) -> MigratedFile:
+    documents = [_tried_document(each, server, release) for each in file.rewritten.documents]
+    if check:
+        documents = sorted((*documents, *_refused(file, server, release)), key=lambda one: one.line)
+    return replace(file, rewritten=replace(file.rewritten, documents=tuple(documents)))
 
 
 def _tried_document(document: Document, server: Sandbox, release: str) -> Document:
@@ -302,11 +298,9 @@ def _tried_document(document: Document, server: Sandbox, release: str) -> Docume
     return replace(document, migrated=replace(migrated, person=(told,)))
 
 
-def _with_refused(file: MigratedFile, server: Sandbox, release: str) -> Rewritten:
-    """The text with the objects that need no rewriting and that the server refuses all the same."""
-    text = file.rewritten
-    known = {(one.line, one.kind, one.name) for one in text.documents}
-    refused = []
+def _refused(file: MigratedFile, server: Sandbox, release: str) -> Iterator[Document]:
+    """The objects that need no rewriting and that the server refuses all the same."""
+    known = {(one.line, one.kind, one.name) for one in file.rewritten.documents}
     for line, obj in objects_of(file.before):
         kind, version = obj.get("kind"), obj.get("apiVersion")
         if not isinstance(kind, str) or not isinstance(version, str):
@@ -315,8 +309,7 @@ def _with_refused(file: MigratedFile, server: Sandbox, release: str) -> Rewritte
         said = "" if (line, kind, name) in known else refusal(obj, server, release)
         if said:
             told = MigratedObject(obj, person=(f"a server of {release} refuses it: {said}",))
-            refused.append(Document(line, kind, name, version, told))
-    return replace(text, documents=tuple(sorted((*text.documents, *refused), key=lambda one: one.line)))
+            yield Document(line, kind, name, version, told)
 
 
 def refusal(obj: Object, server: Sandbox, release: str) -> str:

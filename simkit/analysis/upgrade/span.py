@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 from simkit.analysis.audit_log.events import AuditLog
@@ -82,6 +83,11 @@ class ReleaseSpan:
         """The releases on the way, the last included. From an unknown start: all known ones."""
         first = minor_of(self.start) + 1 if self.start else minor_of(RELEASES[0])
         return tuple(each for each in RELEASES if first <= minor_of(each) <= minor_of(self.end))
+
+    @property
+    def steps(self) -> Iterator[tuple[str, str]]:
+        """The hops, each with the release before it; the first one only if that is known."""
+        return pairwise(filter(None, (self.start, *self.hops)))
 
     def meets(self, release: str) -> bool:
         """True if a change of some release lies on the way. Without a start, all that led to the end does.

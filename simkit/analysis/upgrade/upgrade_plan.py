@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.readable_frame import ReadableFrame
@@ -18,7 +18,7 @@ from simkit.analysis.upgrade.items import Item
 from simkit.analysis.upgrade.removed_resources import GUIDE
 from simkit.analysis.upgrade.span import ReleaseSpan
 from simkit.analysis.upgrade.unknown_fields import FIELD
-from simkit.meta.names import GroupKind, GroupVersion, GroupVersionKind
+from simkit.meta.names import GroupKind, GroupVersion
 from simkit.meta.visible_text import html_text
 from simkit.schema.catalogue import Catalogue, Resource
 from simkit.schema.lifecycle import lifecycle_of, successor
@@ -133,7 +133,7 @@ def _remedy(row: Break) -> str:
 
 def _possible_from(row: Break, span: ReleaseSpan) -> str:
     """The release from which on the remedy of a row works: that of the successor, or what the table says."""
-    told = _possible().get(row.check, "")
+    told = next((entry.possible for entry in behaviour_entries() if entry.id == row.check), "")
     if row.api_version and lifecycle_of(row.api_version, row.kind) is not None and not told:
         version, _, kind = successor(row.api_version, row.kind, span.end).partition(" ")
         life = lifecycle_of(version, kind) if version else None
@@ -142,21 +142,14 @@ def _possible_from(row: Break, span: ReleaseSpan) -> str:
     return told if told and minor_of(told) > minor_of(start) else start
 
 
-def _possible() -> Mapping[str, str]:
-    return {entry.id: entry.possible for entry in behaviour_entries()}
-
-
 # Storage
 
 
 def _storage(span: ReleaseSpan, items: Iterable[Item]) -> Iterator[PlanStep]:
     """Resources whose objects may be stored in a version that a hop takes away, and those that get another one."""
-    counts = _counts(items)
-    before = span.start
-    for hop in span.hops:
-        if before:
-            yield from _storage_of_hop(before, hop, counts)
-        before = hop
+    counts = Counter((item.group, item.kind) for item in items if item.origin == "stored")
+    for before, hop in span.steps:
+        yield from _storage_of_hop(before, hop, counts)
 
 
 def _storage_of_hop(before: str, hop: str, counts: Mapping[tuple[str, str], int]) -> Iterator[PlanStep]:
@@ -203,10 +196,6 @@ def _goes(api_version: str, hop: str) -> bool:
     )
 
 
-def _counts(items: Iterable[Item]) -> Mapping[tuple[str, str], int]:
-    return Counter((item.group, item.kind) for item in items if item.origin == "stored")
-
-
 # The way back
 
 
@@ -217,31 +206,28 @@ def _rollback(span: ReleaseSpan, items: Sequence[Item]) -> Iterator[PlanStep]:
     """
     kinds = {(item.group, item.kind) for item in items}
     is_cluster = any(item.origin == "stored" for item in items)
-    before = span.start
-    for hop in span.hops:
-        if before:
-            known = {each.group_kind for each in Catalogue.for_release(before, everything=True).resources()}
-            new = [
-                each
-                for each in Catalogue.for_release(hop).stored()
-                if each.group_kind not in known and not each.custom and (is_cluster or each.group_kind in kinds)
-            ]
-            if new:
-                names = ", ".join(sorted(str(each.group_resource) for each in new))
-                yield PlanStep(
-                    hop, ROLLBACK, False, f"Do not use {names} before the hop is kept.",
-                    f"{before} does not know them: after a way back nobody sees the objects",
-                    len(new), hop, names.partition(",")[0], GUIDE,
-                )  # fmt: skip
-            yield from (step for kind, step in _unreadable(before, hop) if kind in kinds)
-        before = hop
+    for before, hop in span.steps:
+        known = {each.group_kind for each in Catalogue.for_release(before, everything=True).resources()}
+        new = [
+            each
+            for each in Catalogue.for_release(hop).stored()
+            if each.group_kind not in known and not each.custom and (is_cluster or each.group_kind in kinds)
+        ]
+        if new:
+            names = ", ".join(sorted(str(each.group_resource) for each in new))
+            yield PlanStep(
+                hop, ROLLBACK, False, f"Do not use {names} before the hop is kept.",
+                f"{before} does not know them: after a way back nobody sees the objects",
+                len(new), hop, names.partition(",")[0], GUIDE,
+            )  # fmt: skip
+        yield from (step for kind, step in _unreadable(before, hop) if kind in kinds)
 
 
 def _unreadable(before: str, hop: str) -> Iterator[tuple[GroupKind, PlanStep]]:
     """Kinds that the later release stores in a version that the earlier one does not have, each with its step."""
     for resource in Catalogue.for_release(hop).stored():
         stored = stored_as(hop, resource)
-        life = _life(stored)
+        life = lifecycle_of(stored.api_version, stored.kind)
         there = Catalogue.for_release(before).preferred(resource.group_resource)
         if there is not None and life is not None and not life.served(before):
             yield resource.group_kind, PlanStep(
@@ -249,7 +235,3 @@ def _unreadable(before: str, hop: str) -> Iterator[tuple[GroupKind, PlanStep]]:
                 f"{hop} stores them as {stored.api_version}, which {before} cannot read",
                 1, hop, str(resource.group_resource), GUIDE,
             )  # fmt: skip
-
-
-def _life(kind: GroupVersionKind) -> Any:
-    return lifecycle_of(kind.api_version, kind.kind)

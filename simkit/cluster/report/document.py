@@ -13,7 +13,6 @@ from simkit.analysis.findings.references import frameworks, references
 from simkit.analysis.forked import aside
 from simkit.analysis.rbac.objects import NAMESPACES
 from simkit.cluster.report.overview import (
-    PathGroup,
     as_of,
     digest,
     explained,
@@ -104,10 +103,10 @@ def document(dump: Dump, sifted: SuppressedAudit, request: Request, *, tell: Any
         snapshot, every, tuple(paths), members=request.members, managed=request.managed
     )
     say("executing paths on a fork")
-    groups = grouped(causes, dump, request.members, every=request.prove, first=PROVEN)
+    names = {cause.key: stable_id("c", str(cause.key)) for cause in causes}
+    groups, proofs = grouped(causes, names, dump, request.members, every=request.prove, first=PROVEN)
     ids, subjects, teams = _ids(every), {path.subject for path in paths}, teams_of(dump)
     owners = {id(finding): cause for cause in causes for finding in cause.findings}
-    names = {cause.key: stable_id("c", str(cause.key)) for cause in causes}
     plan, graph = begun()
     made: dict[str, Any] = {
         "kind": KIND,
@@ -121,7 +120,7 @@ def document(dump: Dump, sifted: SuppressedAudit, request: Request, *, tell: Any
         "caveats": [*request.limits, *(one.text for one in dump.authorization.caveats)],
         "counts": dict(sifted.audit.counts()),
         "totals": {"paths": len(paths), "subjects": len(subjects), "goals": list(request.goals)}
-        | {"verdicts": tally(proof for one in groups for proof in one.proofs)},
+        | {"verdicts": tally(proofs)},
         "checks": [
             {"id": one.id, "title": one.title, "why": one.why, "fix": one.fix, "references": references(one.id)}
             for one in sifted.audit.checks
@@ -136,7 +135,7 @@ def document(dump: Dump, sifted: SuppressedAudit, request: Request, *, tell: Any
         "plan": plan,
         "paths": [[path.subject, path.goal.name] for path in paths],
         "graph": graph,
-        "path_groups": [_path_group(one, names) for one in groups],
+        "path_groups": groups,
         "findings": [_finding(one, ids, owners.get(id(one)), names, dump, teams) for one in sifted.audit.findings],
         "accepted": [
             _finding(one.finding, ids, owners.get(id(one.finding)), names, dump, teams)
@@ -310,21 +309,6 @@ def _step(best: RemediationPlan, one: PlanStep, dump: Dump) -> dict[str, Any]:
         "breaks": list(one.breaks),
         "harm": one.harm,
         "remedy": _remedy(one.remedy, dump),
-    }
-
-
-def _path_group(one: PathGroup, names: Mapping[Any, str]) -> dict[str, Any]:
-    return {
-        "id": one.id,
-        "cause": names[one.cause.key],
-        "goals": list(one.goals),
-        "subjects": list(one.subjects),
-        "hops": one.path.hops,
-        "severity": one.path.severity,
-        "steps": one.steps(),
-        "proof": one.proof,
-        "executed": one.executed,
-        "verdicts": one.verdicts,
     }
 
 

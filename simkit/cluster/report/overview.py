@@ -7,7 +7,6 @@ from __future__ import annotations
 import pathlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
@@ -114,70 +113,15 @@ def team_of(finding: Finding, teams: Mapping[str, str]) -> str:
     return next((teams[place] for place in places if teams.get(place)), "")
 
 
-@dataclass(frozen=True)
-class PathGroup:
-    """Paths of one cause with the same steps. ``path`` is the one that is shown; ``proofs`` are of some or all."""
-
-    id: str
-    cause: Cause
-    path: Path
-    paths: tuple[Path, ...]
-    proofs: tuple[Proof, ...]
-
-    @property
-    def subjects(self) -> tuple[str, ...]:
-        """The subjects at the start of the paths."""
-        return tuple(dict.fromkeys(path.subject for path in self.paths))
-
-    @property
-    def goals(self) -> tuple[str, ...]:
-        """The goals of the paths."""
-        return tuple(dict.fromkeys(path.goal.name for path in self.paths))
-
-    @property
-    def executed(self) -> int:
-        """The number of executed paths."""
-        return len(self.proofs)
-
-    @property
-    def verdicts(self) -> dict[str, int]:
-        """The numbers of executed paths by outcome."""
-        from simkit.analysis.escalation.prove.proof import tally
-
-        return tally(self.proofs)
-
-    @property
-    def proof(self) -> dict[str, Any] | None:
-        """The requests of one proof with their answers."""
-        if not self.proofs:
-            return None
-        shown = next((proof for proof in self.proofs if proof.proven), self.proofs[0])
-        return {"subject": shown.path.subject, "reason": shown.reason, **shown.record(), "verdict": shown.verdict}
-
-    def steps(self) -> list[dict[str, Any]]:
-        """The steps: what is done, where it leads, by which grant."""
-        from simkit.analysis.escalation.find.path import source_text
-        from simkit.analysis.findings.references import references
-
-        return [
-            {
-                "primitive": step.primitive.id,
-                "title": step.primitive.title,
-                "severity": step.primitive.severity.word,
-                "target": str(step.target),
-                "granted_by": [source_text(need[0]) for need in step.edge.granted_by if need],
-                "mitigation": step.primitive.mitigation,
-                "references": references(step.primitive.id),
-            }
-            for step in self.path.steps
-        ]
-
-
-def grouped(causes: Causes, dump: Dump, members: Members, *, every: bool, first: int) -> list[PathGroup]:
-    """The paths of causes by the way that they go, in the order of the causes.
+def grouped(
+    causes: Causes, names: Mapping[Any, str], dump: Dump, members: Members, *, every: bool, first: int
+) -> tuple[list[dict[str, Any]], list[Proof]]:
+    """The paths of causes by the way that they go, in the order of the causes, and the proofs of some or all.
 
     Parameters
     ----------
+    names
+        The ids of the causes.
     every
         Whether all paths are executed; else one of each of the first causes.
     first
@@ -191,11 +135,54 @@ def grouped(causes: Causes, dump: Dump, members: Members, *, every: bool, first:
     for place, cause in enumerate(one for one in causes if one.paths):
         for number, some in enumerate(sorted(by_way(cause.paths).values(), key=len, reverse=True)):
             chosen.append((cause, some, some if every else some[:1] if place < first and not number else []))
-    wanted = [path for _, _, paths in chosen for path in paths]
-    proofs = iter(prove_all(wanted, Cluster.of(dump), members=members))
+    proofs = prove_all([path for _, _, paths in chosen for path in paths], Cluster.of(dump), members=members)
+    left = iter(proofs)
+    return [_group(cause, names[cause.key], some, [*islice(left, len(tried))]) for cause, some, tried in chosen], proofs
+
+
+def _group(cause: Cause, name: str, paths: Sequence[Path], proofs: Sequence[Proof]) -> dict[str, Any]:
+    """Paths of one cause with the same steps, of which the first is shown."""
+    from simkit.analysis.escalation.prove.proof import tally
+
+    path = paths[0]
+    return {
+        "id": _id(cause, path),
+        "cause": name,
+        "goals": list(dict.fromkeys(path.goal.name for path in paths)),
+        "subjects": list(dict.fromkeys(path.subject for path in paths)),
+        "hops": path.hops,
+        "severity": path.severity,
+        "steps": _steps(path),
+        "proof": _proof(proofs),
+        "executed": len(proofs),
+        "verdicts": tally(proofs),
+    }
+
+
+def _proof(proofs: Sequence[Proof]) -> dict[str, Any] | None:
+    """The requests of one proof with their answers."""
+    if not proofs:
+        return None
+    shown = next((proof for proof in proofs if proof.proven), proofs[0])
+    return {"subject": shown.path.subject, "reason": shown.reason, **shown.record(), "verdict": shown.verdict}
+
+
+def _steps(path: Path) -> list[dict[str, Any]]:
+    """The steps: what is done, where it leads, by which grant."""
+    from simkit.analysis.escalation.find.path import source_text
+    from simkit.analysis.findings.references import references
+
     return [
-        PathGroup(_id(cause, some[0]), cause, some[0], tuple(some), tuple(islice(proofs, len(paths))))
-        for cause, some, paths in chosen
+        {
+            "primitive": step.primitive.id,
+            "title": step.primitive.title,
+            "severity": step.primitive.severity.word,
+            "target": str(step.target),
+            "granted_by": [source_text(need[0]) for need in step.edge.granted_by if need],
+            "mitigation": step.primitive.mitigation,
+            "references": references(step.primitive.id),
+        }
+        for step in path.steps
     ]
 
 
