@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import singledispatch, wraps
 from importlib import import_module
 from pathlib import Path
@@ -63,42 +63,35 @@ class ResultDict(TypedDict):
     caveats: NotRequired[list[str]]
 
 
-def _framed(form: Callable[..., pd.DataFrame]) -> Callable[..., pd.DataFrame]:
-    @wraps(form)
-    def framed(self: Any, *args: Any, **named: Any) -> pd.DataFrame:
-        rows = form(self, *args, **named)
-        if self.caveats:
-            rows.attrs["caveats"] = tuple(caveat.text for caveat in self.caveats)
-        return rows
+def _carrying(join: Callable[[Any, Sequence[str]], Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A decorator for a form of an answer, to which ``join`` adds the texts of its caveats."""
 
-    return framed
+    def carrying(form: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(form)
+        def carried(self: Any, *args: Any, **named: Any) -> Any:
+            return join(form(self, *args, **named), [caveat.text for caveat in self.caveats])
 
+        return carried
 
-def _in_text(form: Callable[[Any], str]) -> Callable[[Any], str]:
-    @wraps(form)
-    def in_text(self: Any) -> str:
-        text, told = form(self), [caveat.text for caveat in self.caveats]
-        return "\n".join([text, *(line for line in told if line not in text)])
-
-    return in_text
+    return carrying
 
 
-def _in_page(form: Callable[[Any], str]) -> Callable[[Any], str]:
-    @wraps(form)
-    def in_page(self: Any) -> str:
-        page, told = form(self), [html_text(caveat.text) for caveat in self.caveats]
-        return "".join([*(f"<p><b>{text}</b></p>" for text in told if text not in page), page])
-
-    return in_page
+def _with_attribute(rows: pd.DataFrame, told: Sequence[str]) -> pd.DataFrame:
+    if told:
+        rows.attrs["caveats"] = tuple(told)
+    return rows
 
 
-def _in_mapping(form: Callable[[Any], dict[str, Any]]) -> Callable[[Any], dict[str, Any]]:
-    @wraps(form)
-    def in_mapping(self: Any) -> dict[str, Any]:
-        made, told = form(self), [caveat.text for caveat in self.caveats]
-        return {**made, "caveats": told} if told else made
+def _with_lines(text: str, told: Sequence[str]) -> str:
+    return "\n".join([text, *(line for line in told if line not in text)])
 
-    return in_mapping
+
+def _with_paragraphs(page: str, told: Sequence[str]) -> str:
+    return "".join([*(f"<p><b>{text}</b></p>" for text in map(html_text, told) if text not in page), page])
+
+
+def _with_entry(made: dict[str, Any], told: Sequence[str]) -> dict[str, Any]:
+    return {**made, "caveats": list(told)} if told else made
 
 
 def _themed(form: Callable[..., Any]) -> Callable[..., Any]:
@@ -107,12 +100,10 @@ def _themed(form: Callable[..., Any]) -> Callable[..., Any]:
 
 _FORMS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "plot": _themed,
-    "to_frame": _framed,
-    "summary": _framed,
-    "to_dict": _in_mapping,
-    "_repr_html_": _in_page,
-    "__str__": _in_text,
-    "__repr__": _in_text,
+    **dict.fromkeys(("to_frame", "summary"), _carrying(_with_attribute)),
+    "to_dict": _carrying(_with_entry),
+    "_repr_html_": _carrying(_with_paragraphs),
+    **dict.fromkeys(("__str__", "__repr__"), _carrying(_with_lines)),
 }
 """The forms of an answer, each with the way in which it carries caveats."""
 
@@ -148,8 +139,7 @@ class Result(ABC):
     def to_dict(self) -> ResultDict:
         """The answer for JSON: ``result`` (its type), ``summary`` and ``rows``, the tables as lists of mappings."""
         made = {"result": type(self).__name__, "summary": records(self.summary()), "rows": records(self.to_frame())}
-        told: list[JsonValue] = [caveat.text for caveat in self.caveats]
-        return cast("ResultDict", {**made, "caveats": told} if told else made)
+        return cast("ResultDict", _with_entry(made, [caveat.text for caveat in self.caveats]))
 
     def to_html(self, path: str | Path) -> None:
         """Write the answer as notebooks show it, as a page of its own, with all rows of its tables.

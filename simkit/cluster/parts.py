@@ -213,7 +213,7 @@ def _limits(server: ControlPlane) -> MaxInFlight | FlowControl:
 
 def _flow_schemas(server: ControlPlane) -> FlowSchemaStatusController:
     """Keeps the statuses of flow schemas current from one request to the next, as kube-apiserver itself does."""
-    perform, others = performing(server.engine), server.engine.after_write
+    perform = performing(server.engine)
     status = FlowSchemaStatusController(
         lambda: server.engine.catalogue,
         server.everything,
@@ -222,17 +222,13 @@ def _flow_schemas(server: ControlPlane) -> FlowSchemaStatusController:
     )
     server.store.listen(status.follow, FOLLOWED)
 
-    def both() -> None:
-        others()
-        status.settle()
-
-    server.engine.after_write = both
+    _settle_after_writes(server, status.settle)
     return status
 
 
 def _trust(server: ControlPlane) -> ClusterAuthenticationTrust:
     """Restores the published authorities after a request; a loaded store has none of its own."""
-    perform, others = performing(server.engine), server.engine.after_write
+    perform = performing(server.engine)
     trust = ClusterAuthenticationTrust(
         server.store,
         lambda: server.engine.authentication.published if server.captured is None else {},
@@ -241,12 +237,18 @@ def _trust(server: ControlPlane) -> ClusterAuthenticationTrust:
     )
     server.store.listen(trust.follow, (AUTHENTICATION.resource,))
 
+    _settle_after_writes(server, trust.settle)
+    return trust
+
+
+def _settle_after_writes(server: ControlPlane, settle: Callable[[], object]) -> None:
+    others = server.engine.after_write
+
     def both() -> None:
         others()
-        trust.settle()
+        settle()
 
     server.engine.after_write = both
-    return trust
 
 
 def _authority(server: ControlPlane) -> CertificateAuthority:

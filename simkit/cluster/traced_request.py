@@ -257,15 +257,20 @@ def _changed(before: Object, after: Object) -> tuple[FieldChange, ...]:
 
 
 def _storage(changes: Sequence[Change], *, dry_run: bool) -> Iterator[TraceStep]:
-    for change in changes[:_SHOWN]:
-        before = change.previous.object if change.previous is not None else None
-        fields = tuple(field_changes(before, change.entry.object, ignore=VOLATILE)) if before is not None else ()
-        shown = fields if change.type == "MODIFIED" else ()
-        yield TraceStep("storage", _named(change.entry.key), "stored", (f"{change.type} at {change.revision}",), shown)
-    if len(changes) > _SHOWN:
-        yield TraceStep("storage", f"{len(changes) - _SHOWN:,} more", "stored")
+    yield from _writes("storage", "stored", changes)
     if dry_run:
         yield TraceStep("storage", "dry run", "passed", ("nothing is stored",))
+
+
+def _writes(stage: str, outcome: str, changes: Sequence[Change]) -> Iterator[TraceStep]:
+    """What was written, object by object."""
+    for change in changes[:_SHOWN]:
+        before = change.previous.object if change.previous is not None and change.type == "MODIFIED" else None
+        fields = tuple(field_changes(before, change.entry.object, ignore=VOLATILE)) if before is not None else ()
+        told = f"{change.type} at {change.revision}" if outcome == "stored" else change.type
+        yield TraceStep(stage, _named(change.entry.key), outcome, (told,), fields)
+    if len(changes) > _SHOWN:
+        yield TraceStep(stage, f"{len(changes) - _SHOWN:,} more", outcome)
 
 
 def _watches(origin: ControlPlane, changes: Sequence[Change]) -> Iterator[TraceStep]:
@@ -292,14 +297,7 @@ def _controllers(made: ControlPlane, changes: Sequence[Change]) -> Iterator[Trac
         return
     start = made.store.revision
     made.runner.settle()
-    wrote = list(made.store.changes(after=start))
-    for change in wrote[:_SHOWN]:
-        before = change.previous.object if change.previous is not None else None
-        fields = tuple(field_changes(before, change.entry.object, ignore=VOLATILE)) if before is not None else ()
-        shown = fields if change.type == "MODIFIED" else ()
-        yield TraceStep("controllers", _named(change.entry.key), "wrote", (change.type,), shown)
-    if len(wrote) > _SHOWN:
-        yield TraceStep("controllers", f"{len(wrote) - _SHOWN:,} more", "wrote")
+    yield from _writes("controllers", "wrote", list(made.store.changes(after=start)))
 
 
 def _answer(response: Response) -> TraceStep:

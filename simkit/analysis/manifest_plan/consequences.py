@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from simkit.analysis.access.compare import COLUMNS, AccessChange, access_changes, changed_permissions
 from simkit.analysis.access.expectations import Suite, check
@@ -206,29 +206,14 @@ _STARTING: Final = 12.0
 """The seconds that pods have to start after the change."""
 
 
-class Unscheduled(NamedTuple):
-    """The pods of one workload that do not run, with the reason."""
-
-    namespace: str
-    workload: str
-    number: int
-    why: str
-
-
-class Outlook(NamedTuple):
-    """What becomes of pods and budgets."""
-
-    pods: tuple[Unscheduled, ...]
-    budgets: tuple[str, ...]
-    """Budgets that allow no eviction any more, as ``namespace/name``."""
-
-
 def is_watched(resource: str) -> bool:
     """True if objects of a resource, written ``deployments.apps``, decide whether pods run."""
     return resource in {str(one) for one in WATCHED}
 
 
-def outlook(sandbox: OperationSandbox, apply: Callable[[RehearsalCluster], object]) -> Outlook:
+def pod_rows(
+    sandbox: OperationSandbox, apply: Callable[[RehearsalCluster], object], places: Places
+) -> Iterator[PlanRow]:
     """Pods that do not run and budgets that allow no eviction after a change, and did or were not there before.
 
     Parameters
@@ -242,14 +227,20 @@ def outlook(sandbox: OperationSandbox, apply: Callable[[RehearsalCluster], objec
     blocked = set(_blocked(observed.snapshot))
     apply(observed.cluster)
     observed.wait(_STARTING)
-    found = observed.result("the plan", {}, complete=True, planned=True)
-    pending = [one for one in found.pods if one.outcome == "pending"]
     counts = Counter[tuple[str, str, str]]()
-    for one in pending:
-        number = observed.lacking.get((one.namespace, one.workload), 1) if one.pod == NOT_CREATED else 1
-        counts[one.namespace, one.workload or f"Pod/{one.pod}", one.why] += number
-    pods = tuple(Unscheduled(where, workload, count, why) for (where, workload, why), count in counts.items())
-    return Outlook(pods, tuple(name for name in _blocked(observed.snapshot) if name not in blocked))
+    for one in observed.result("the plan", {}, complete=True, planned=True).pods:
+        if one.outcome == "pending":
+            number = observed.lacking.get((one.namespace, one.workload), 1) if one.pod == NOT_CREATED else 1
+            counts[one.namespace, one.workload or f"Pod/{one.pod}", one.why] += number
+    for (namespace, workload, why), number in counts.items():
+        kind, _, name = workload.partition("/")
+        title = f"{kind} {namespace}/{name}"
+        what = f"{title}: {counted(number, 'pod')}"
+        yield PlanRow("pods", "pending", Severity.HIGH, what, why, *_place_of([title], places))
+    for budget in _blocked(observed.snapshot):
+        if budget not in blocked:
+            title, why = f"PodDisruptionBudget {budget}", "Draining a node that runs one of its pods will not end."
+            yield PlanRow("budgets", "blocks", Severity.MEDIUM, title, why, *_place_of([title], places))
 
 
 def _blocked(snapshot: Snapshot) -> Iterator[str]:

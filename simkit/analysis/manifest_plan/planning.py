@@ -22,9 +22,9 @@ from simkit.analysis.manifest_plan.consequences import (
     knows_access,
     missing_rows,
     nodes_of,
-    outlook,
     path_rows,
     places_of_bindings,
+    pod_rows,
     secrets_of,
 )
 from simkit.analysis.manifest_plan.folders import read_manifests
@@ -270,18 +270,7 @@ class _Planner:
                     writer.delete(catalogue[one.resource], one.namespace, one.name)
 
         catalogue = {str(one.group_resource): one for one in catalogue_of(self._before.snapshot()).stored()}
-        found = outlook(cast("OperationSandbox", self._origin), apply)
-        for pods in found.pods:
-            kind, _, name = pods.workload.partition("/")
-            title = f"{kind} {pods.namespace}/{name}"
-            file, line = places.get(title, ("", None))
-            what = f"{title}: {counted(pods.number, 'pod')}"
-            yield PlanRow("pods", "pending", Severity.HIGH, what, pods.why, file, line)
-        for budget in found.budgets:
-            title = f"PodDisruptionBudget {budget}"
-            file, line = places.get(title, ("", None))
-            why = "Draining a node that runs one of its pods will not end."
-            yield PlanRow("budgets", "blocks", Severity.MEDIUM, title, why, file, line)
+        yield from pod_rows(cast("OperationSandbox", self._origin), apply, places)
 
 
 def _object_rows(touched: Sequence[ObjectChange]) -> Iterator[PlanRow]:
