@@ -22,7 +22,6 @@ from simkit.analysis.escalation.table.severity import Severity
 from simkit.analysis.findings.audit import Audit, Each
 from simkit.analysis.findings.check import Check, Finding
 from simkit.analysis.least_privilege.proposal import Proposal
-from simkit.analysis.least_privilege.recorded_access import AccessRequest
 from simkit.analysis.least_privilege.roles import Names
 from simkit.analysis.least_privilege.usage import Usage
 from simkit.analysis.manifest_plan.result import ManifestPlan
@@ -219,7 +218,7 @@ class AnalysisMethods(AnalysedCluster, metaclass=ABCMeta):
         expectations: Suite | str | Path | None = None,
         members: Members | None = None,
     ) -> ManifestPlan: ...
-    def usage(self, audit_log: AuditLog | Iterable[AccessRequest]) -> Usage: ...
+    def usage(self, audit_log: AuditLog) -> Usage: ...
     def unused_grants(self, used: Usage) -> pd.DataFrame: ...
     def refused_requests(self, audit_log: AuditLog, *, before: Snapshot | Sandbox | None = None) -> pd.DataFrame: ...
     def least_privilege(

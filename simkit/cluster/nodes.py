@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from simkit.analysis.model_file import problems_in_words
+from simkit.analysis.model_file import model_of_file, problems_in_words
 from simkit.client.resources import NODES, PODS
 from simkit.cluster.extensions import performing
-from simkit.language.yaml.complaints import BrokenText
-from simkit.language.yaml.decode import decode
 from simkit.logic.rbac.defaults import settled_rbac
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.domain import SYSTEM_NAMESPACE, api_group, label
@@ -35,7 +33,6 @@ if TYPE_CHECKING:
 _CLASSES: Final = GroupResource(api_group("storage"), "storageclasses")
 PROVISIONER: Final = "simkit/volumes"
 """The provisioner of the storage class that is made where there is none."""
-_MOST_BYTES: Final = 1024 * 1024
 
 
 _COLLECTOR: Final = "garbage-collector-controller"
@@ -123,15 +120,7 @@ def node_config(**given: Any) -> NodeConfig:
 
 def read_config(path: str | Path) -> SimulationConfig:
     """The configuration in a file. Raises SimkitError for one that cannot be read."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-        if len(text) > _MOST_BYTES:
-            raise SimkitError(f"{path} is longer than {_MOST_BYTES:,} letters")
-        return SimulationConfig.model_validate(decode(text) or {})
-    except (OSError, UnicodeDecodeError, BrokenText) as error:
-        raise SimkitError(f"{path} cannot be read: {error}") from error
-    except ValidationError as error:
-        raise SimkitError(f"{path}: {next(problems_in_words(error, SimulationConfig))}") from error
+    return model_of_file(path, SimulationConfig, empty={})
 
 
 def simulation_of(made: ControlPlane, *, events: bool = True) -> Simulation:

@@ -18,6 +18,7 @@ from simkit.analysis.access.resolve import (
     one_verb,
     resolve_permission,
     scope_of,
+    verbs_of,
 )
 from simkit.analysis.access.undecided import why_unknown
 from simkit.analysis.catalogue import catalogue_of
@@ -260,8 +261,7 @@ def _permission(snapshot: Snapshot, index: AccessIndex, arguments: PermissionArg
             snapshot, verb, resource, subresource=subresource, name=name, url=url, api_group=api_group
         )
         if api_group is None:
-            used = (one for grant in index.all_grants() for rule in grant.rules for one in rule.verbs)
-            check_verb(verb, used, catalogue_of(snapshot))
+            check_verb(verb, verbs_of(index.all_grants()), catalogue_of(snapshot))
         known[arguments] = found
     return found
 

@@ -2,45 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
-from simkit.analysis.least_privilege.change import Change, apply
+from simkit.analysis.least_privilege.change import apply
 from simkit.analysis.least_privilege.recorded_access import Action, Use, may
-from simkit.analysis.least_privilege.usage import Usage
 from simkit.analysis.rbac.index import index_of
-from simkit.analysis.rbac.subject import identity_of, text_of, text_of_user
+from simkit.analysis.rbac.subject import identity_of, text_of_identity
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.result import Evidence, InLines
-from simkit.logic.rbac.binding import GROUP, Subject
 from simkit.logic.rbac.cover import uncovered
-from simkit.logic.rbac.rule import Rule
-from simkit.meta.identity import Identity
 from simkit.present.progress import tracked
-from simkit.seams.snapshot import Sandbox, Snapshot
+from simkit.seams.snapshot import Sandbox
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from simkit.analysis.least_privilege.proposal import Proposal
+
 COLUMNS: Final = ("outcome", "subject", "action", "before", "after")
 SAMPLED: Final = 40
 """The number of lost permissions of a subject that are checked."""
-
-
-class Verifiable(Protocol):
-    """The parts of a proposal that are replayed: its usage, the rules left to each subject, and its changes."""
-
-    @property
-    def snapshot(self) -> Snapshot: ...
-    @property
-    def usage(self) -> Usage: ...
-    @property
-    def subjects(self) -> Sequence[Subject]: ...
-    @property
-    def rules(self) -> Mapping[Subject, Mapping[str, tuple[Rule, ...]]]: ...
-    @property
-    def changes(self) -> Sequence[Change]: ...
 
 
 @dataclass(frozen=True, repr=False)
@@ -62,9 +45,9 @@ class Replay(InLines, Evidence):
 
     def to_frame(self) -> pd.DataFrame:
         """One row per unexpected decision: outcome, subject, action, before, after."""
-        rows = [("broken", _subject(identity), str(action), True, False) for identity, action in self.broken]
-        rows += [("opened", _subject(identity), str(action), False, True) for identity, action in self.opened]
-        rows += [("left", _subject(identity), str(action), True, True) for identity, action in self.left]
+        rows = [("broken", text_of_identity(identity), str(action), True, False) for identity, action in self.broken]
+        rows += [("opened", text_of_identity(identity), str(action), False, True) for identity, action in self.opened]
+        rows += [("left", text_of_identity(identity), str(action), True, True) for identity, action in self.left]
         return table(rows, COLUMNS)
 
     def lines(self) -> Iterator[str]:
@@ -77,15 +60,10 @@ class Replay(InLines, Evidence):
         yield f"{self.asked:,} different allowed requests of the log checked again: {verdict}"
         yield f"denied requests that are now allowed: {len(self.opened):,}"
         yield f"{self.taken} of {self.taken + len(self.left)} sampled unused permissions were removed"
-        yield from (f"lost: {_subject(identity)} {action}" for identity, action in self.broken[:10])
+        yield from (f"lost: {text_of_identity(identity)} {action}" for identity, action in self.broken[:10])
 
 
-def _subject(identity: Identity) -> str:
-    """The subject of an identity as text; a group if the identity has no name."""
-    return text_of_user(identity.user) or text_of(Subject(GROUP, identity.groups[0]))
-
-
-def replay(proposal: Verifiable, sandbox: Sandbox) -> Replay:
+def replay(proposal: Proposal, sandbox: Sandbox) -> Replay:
     """Apply a proposal on a fork through the handler chain, and check every access request of the log again.
 
     Raises
@@ -108,7 +86,7 @@ def replay(proposal: Verifiable, sandbox: Sandbox) -> Replay:
     return Replay(len(was) + len(denied), broken, opened, taken, tuple(left))
 
 
-def _taken_away(proposal: Verifiable) -> Iterator[Use]:
+def _taken_away(proposal: Proposal) -> Iterator[Use]:
     """Some of the permissions that the subjects have and should lose."""
     index = index_of(proposal.snapshot)
     for subject in proposal.subjects:

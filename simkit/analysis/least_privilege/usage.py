@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from simkit.analysis.audit_log.events import AuditLog
 from simkit.analysis.caveats import about_access
-from simkit.analysis.least_privilege.recorded_access import AccessRequest, Action, Use, read_access_requests
+from simkit.analysis.least_privilege.recorded_access import Action, Use, read_access_requests
 from simkit.analysis.rbac.index import chain_of, index_of
 from simkit.analysis.rbac.objects import kind_of, snapshot_of
 from simkit.analysis.rbac.subject import normalize_subject, text_of, text_of_identity
@@ -69,13 +69,13 @@ class Usage(Result):
     __repr__ = __str__
 
 
-def usage(snapshot: Snapshot, audit_log: AuditLog | Iterable[AccessRequest]) -> Usage:
+def usage(snapshot: Snapshot, audit_log: AuditLog) -> Usage:
     """The access that a log shows in use, by the subjects that bindings of the snapshot name.
 
     Parameters
     ----------
     audit_log
-        See ``read_access_requests``; or uses that were read before.
+        See ``read_access_requests``.
 
     Returns
     -------
@@ -105,7 +105,7 @@ def usage(snapshot: Snapshot, audit_log: AuditLog | Iterable[AccessRequest]) -> 
     denied: Counter[Use] = Counter()
     bodies: dict[Use, list[Mapping[str, object]]] = {}
     span = ("", "")
-    for use in _uses(audit_log):
+    for use in read_access_requests(audit_log):
         if use.time:
             span = (min(span[0] or use.time, use.time), max(span[1], use.time))
         key = (use.identity, use.action)
@@ -117,13 +117,6 @@ def usage(snapshot: Snapshot, audit_log: AuditLog | Iterable[AccessRequest]) -> 
             for more in _checked_besides(snapshot, identity, action, one):
                 allowed[identity, more] += 1
     return replace(_attributed(snapshot, allowed, denied), span=span)
-
-
-def _uses(log: AuditLog | Iterable[AccessRequest]) -> Iterator[AccessRequest]:
-    if isinstance(log, list | tuple) and log and isinstance(log[0], AccessRequest):
-        yield from (one for one in log if isinstance(one, AccessRequest))
-    else:
-        yield from read_access_requests(log)  # type: ignore[arg-type]
 
 
 def _checked_besides(
