@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from simkit.client.leader_election import LeaderElection, Runner
 from simkit.cluster import bootstrap
@@ -85,6 +85,8 @@ class ControlPlane:
     authorizer: Authorizer
     allocation: ServiceAllocation
     api_services: APIServices
+    admission_settings: Mapping[str, Mapping[str, Any]]
+    """The settings of admission plugins, by name."""
     engine: Engine
     custom: CustomResources
     flow_schemas: FlowSchemaStatusController

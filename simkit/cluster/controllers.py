@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from simkit.client.controller import Client, Controller
 from simkit.client.event_recorder import EventRecorder
 from simkit.client.reconciler import Reconciler, ReconcilingController
-from simkit.engine.controllers.certificate_authority import CertificateAuthority, RootCACertPublisher
+from simkit.cluster.extensions import ServerOfPart
+from simkit.engine.controllers.certificate_authority import RootCACertPublisher
 from simkit.engine.controllers.certificates import CSRApprovingController, CSRSigningController
 from simkit.engine.controllers.cluster_role_aggregation import ClusterRoleAggregationController
 from simkit.engine.controllers.controller_manager import select_controllers
@@ -33,7 +33,7 @@ from simkit.engine.controllers.lifetimes import (
     TTLAfterFinishedController,
 )
 from simkit.engine.controllers.namespace import NamespaceController
-from simkit.engine.controllers.node_lifecycle import DEFAULT_RATES, EvictionRates, NodeLifecycleController
+from simkit.engine.controllers.node_lifecycle import NodeLifecycleController
 from simkit.engine.controllers.persistent_volumes import (
     EphemeralVolumeController,
     PersistentVolumeController,
@@ -45,100 +45,86 @@ from simkit.engine.controllers.service_accounts import ServiceAccountsController
 from simkit.engine.controllers.service_addresses import ServiceCIDRsController
 from simkit.engine.controllers.stateful_set import StatefulSetController
 from simkit.engine.controllers.status_writers import PolicyStatusController, ResourceQuotaController
-from simkit.meta.behaviour import ServedBehaviour
-from simkit.meta.clock import Clock, NameSource
-from simkit.meta.names import GroupResource, GroupVersionKind
+from simkit.meta.names import GroupVersionKind
 from simkit.meta.objects import Object
-from simkit.schema.catalogue import Catalogue
 from simkit.seams.parts import PartRegistry
-from simkit.seams.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from simkit.cluster.control_plane import ControlPlane
 
 _JOB: Final = GroupVersionKind("batch", "v1", "Job")
 
 
-@dataclass(frozen=True, slots=True)
-class ControllerContext:
-    """The parts from which controllers are made (``app.ControllerContext``)."""
-
-    clock: Clock
-    catalogue: Callable[[], Catalogue]
-    """The resources that are served now."""
-    authority: CertificateAuthority
-    issue: Callable[[Mapping[str, Any]], str]
-    """The function that signs the claims of a service account token."""
-    snapshot: Callable[[], Snapshot]
-    """The function that returns the objects which are stored now."""
-    alive: Callable[[str], bool] = lambda _: False
-    """A predicate for nodes that live although they do not report."""
-    captured: Collection[GroupResource] | None = None
-    """The resources that a dump captured; None: all resources."""
-    eviction_rates: EvictionRates = DEFAULT_RATES
-    """The rates at which pods are evicted from nodes that have failed."""
-    name_source: NameSource = field(default_factory=NameSource)
-    """The source of the parts of names that controllers make up."""
-
-    @property
-    def behaviour(self) -> ServedBehaviour:
-        """The rules of the server."""
-        return self.catalogue().behaviour
+Maker = Callable[[Any], Reconciler | Controller]
+"""Makes a controller of simkit for its ``ControlPlane``, one of another package for a ``PartContext``."""
 
 
-Maker = Callable[[ControllerContext], Reconciler | Controller]
+def _account_tokens(server: ControlPlane) -> Reconciler:
+    def issue(claims: Mapping[str, Any]) -> str:
+        issuer = server.engine.authentication.issuer or server.token_key
+        return issuer.issue(claims)
+
+    names = None if server.engine.behaviour.applies("account-secrets-on-demand") else server.names
+    return TokensController(issue, lambda: server.authority.bundle, names)
 
 
-def _account_tokens(means: ControllerContext) -> Reconciler:
-    names = None if means.behaviour.applies("account-secrets-on-demand") else means.name_source
-    return TokensController(means.issue, lambda: means.authority.bundle, names)
+def _node_lifecycle(server: ControlPlane) -> Reconciler | Controller:
+    def alive(node: str) -> bool:
+        return server.simulation is not None and server.simulation.kubelets.keeps_alive(node)
+
+    return NodeLifecycleController(server.clock, alive, server.options.eviction_rates)
 
 
-def _jobs(means: ControllerContext) -> Reconciler:
-    status = means.catalogue().schema(_JOB).fields["status"]
-    in_two_steps = means.behaviour.applies("jobs-end-in-two-steps")
-    return JobController(means.clock, tracked="uncountedTerminatedPods" in status.fields, in_two_steps=in_two_steps)
+def _jobs(server: ControlPlane) -> Reconciler:
+    status = server.catalogue.schema(_JOB).fields["status"]
+    in_two_steps = server.engine.behaviour.applies("jobs-end-in-two-steps")
+    return JobController(server.clock, tracked="uncountedTerminatedPods" in status.fields, in_two_steps=in_two_steps)
 
 
 CONTROLLERS: Final = PartRegistry[Maker](
     "simkit.controllers",
     {
-        "garbage-collector-controller": lambda means: GarbageCollector(means.catalogue, means.clock, means.captured),
+        "garbage-collector-controller": lambda server: GarbageCollector(
+            lambda: server.catalogue, server.clock, server.captured
+        ),
         "clusterrole-aggregation-controller": lambda _: ClusterRoleAggregationController(),
-        "validatingadmissionpolicy-status-controller": lambda means: PolicyStatusController(means.catalogue),
+        "validatingadmissionpolicy-status-controller": lambda server: PolicyStatusController(lambda: server.catalogue),
         "serviceaccount-token-controller": _account_tokens,
         "serviceaccount-controller": lambda _: ServiceAccountsController(),
-        "root-ca-certificate-publisher-controller": lambda means: RootCACertPublisher(lambda: means.authority.bundle),
-        "namespace-controller": lambda means: NamespaceController(means.catalogue, means.clock),
+        "root-ca-certificate-publisher-controller": lambda server: RootCACertPublisher(lambda: server.authority.bundle),
+        "namespace-controller": lambda server: NamespaceController(lambda: server.catalogue, server.clock),
         "endpoints-controller": lambda _: EndpointsController(),
         "endpointslice-controller": lambda _: EndpointSliceController(),
         "endpointslice-mirroring-controller": lambda _: EndpointSliceMirroringController(),
-        "replicationcontroller-controller": lambda means: ReplicaSetController.controllers(means.clock),
-        "replicaset-controller": lambda means: ReplicaSetController.sets(means.clock),
-        "deployment-controller": lambda means: DeploymentController(means.clock),
-        "statefulset-controller": lambda means: StatefulSetController(means.clock),
-        "daemonset-controller": lambda means: DaemonSetsController(means.clock),
+        "replicationcontroller-controller": lambda server: ReplicaSetController.controllers(server.clock),
+        "replicaset-controller": lambda server: ReplicaSetController.sets(server.clock),
+        "deployment-controller": lambda server: DeploymentController(server.clock),
+        "statefulset-controller": lambda server: StatefulSetController(server.clock),
+        "daemonset-controller": lambda server: DaemonSetsController(server.clock),
         "job-controller": _jobs,
-        "cronjob-controller": lambda means: CronJobController(means.clock),
-        "ttl-after-finished-controller": lambda means: TTLAfterFinishedController(means.clock),
-        "pod-garbage-collector-controller": lambda means: PodGCController(means.clock),
-        "resourcequota-controller": lambda means: ResourceQuotaController(
-            means.catalogue, means.clock, means.behaviour
+        "cronjob-controller": lambda server: CronJobController(server.clock),
+        "ttl-after-finished-controller": lambda server: TTLAfterFinishedController(server.clock),
+        "pod-garbage-collector-controller": lambda server: PodGCController(server.clock),
+        "resourcequota-controller": lambda server: ResourceQuotaController(
+            lambda: server.catalogue, server.clock, server.engine.behaviour
         ),
-        "horizontal-pod-autoscaler-controller": lambda means: HorizontalController(means.clock, means.catalogue),
-        "node-lifecycle-controller": lambda means: NodeLifecycleController(
-            means.clock, means.alive, means.eviction_rates
+        "horizontal-pod-autoscaler-controller": lambda server: HorizontalController(
+            server.clock, lambda: server.catalogue
         ),
-        "taint-eviction-controller": lambda means: TaintEvictionController(means.clock),
-        "persistentvolume-binder-controller": lambda means: PersistentVolumeController(means.clock),
-        "ephemeral-volume-controller": lambda means: EphemeralVolumeController(means.clock),
-        "disruption-controller": lambda means: DisruptionController(means.clock, means.catalogue),
+        "node-lifecycle-controller": _node_lifecycle,
+        "taint-eviction-controller": lambda server: TaintEvictionController(server.clock),
+        "persistentvolume-binder-controller": lambda server: PersistentVolumeController(server.clock),
+        "ephemeral-volume-controller": lambda server: EphemeralVolumeController(server.clock),
+        "disruption-controller": lambda server: DisruptionController(server.clock, lambda: server.catalogue),
         "persistentvolumeclaim-protection-controller": lambda _: PVCProtectionController(),
         "persistentvolume-protection-controller": lambda _: PVProtectionController(),
         "certificatesigningrequest-approving-controller": lambda _: CSRApprovingController(),
-        "certificatesigningrequest-signing-controller": lambda means: CSRSigningController(
-            means.authority, means.clock
+        "certificatesigningrequest-signing-controller": lambda server: CSRSigningController(
+            server.authority, server.clock
         ),
-        "service-cidr-controller": lambda means: ServiceCIDRsController(means.catalogue, means.clock),
-        "bootstrap-signer-controller": lambda means: BootstrapSigner(means.clock),
-        "token-cleaner-controller": lambda means: TokenCleaner(means.clock),
+        "service-cidr-controller": lambda server: ServiceCIDRsController(lambda: server.catalogue, server.clock),
+        "bootstrap-signer-controller": lambda server: BootstrapSigner(server.clock),
+        "token-cleaner-controller": lambda server: TokenCleaner(server.clock),
     },
 )
 """The constructors of controllers, in their order. One with a queue of keys is given as a reconciler."""
@@ -195,36 +181,28 @@ _ABSENT: Final = ("resourceclaim-controller", "device-taint-eviction-controller"
 """Controllers of kube-controller-manager without an older name that simkit does not have."""
 
 
-def controllers(
-    means: ControllerContext, flags: Sequence[str], given: Sequence[Reconciler | Controller] = ()
-) -> list[Controller]:
-    """The selected controllers in their order.
+def controllers(server: ControlPlane) -> list[Controller]:
+    """The selected controllers in their order; those that the options hold come last.
 
-    Over a dump, those are left out that would have to know objects of which the dump did not hold all.
-
-    Parameters
-    ----------
-    flags
-        The names, as ``--controllers`` has them. A controller that an installed package registers is named as itself:
-        ``*`` does not mean it.
-    given
-        Controllers of other packages, which are on; they come last.
+    Over a dump, those are left out that would have to know objects of which the dump did not hold all. A controller
+    that an installed package registers is named as itself: ``*`` does not mean it.
 
     Raises
     ------
     SimkitError
         For an unknown name, or a name that is taken.
     """
+    flags, given = server.options.controllers, server.options.reconcilers
     registry = CONTROLLERS.with_given((each.name, _returned(each)) for each in given)
     default = [name for name in CONTROLLERS.ours if name not in _OFF_BY_DEFAULT]
     foreign = [name for name in (*ALIASES.values(), *_ABSENT) if name not in CONTROLLERS.ours]
     named = {flag.removeprefix("-") for flag in flags} - {"*", *ALIASES, *foreign, *CONTROLLERS.ours}
     known = [*CONTROLLERS.ours, *registry.given, *(name for name in registry.installed(named))]
     wanted = select_controllers((*flags, *registry.given), known, default, aliases=ALIASES, foreign=foreign)
-    parts = {name: registry[name](means) for name in wanted}
+    parts = {name: registry[name](server if name in CONTROLLERS.ours else ServerOfPart(server)) for name in wanted}
     for name, part in parts.items():
         registry.check_name(name, part.name)
-    made = (_made(part, means) for part in parts.values())
+    made = (_made(part, server) for part in parts.values())
     return [controller for controller in made if controller is not None]
 
 
@@ -233,14 +211,14 @@ def _returned(controller: Reconciler | Controller) -> Maker:
     return lambda _: controller
 
 
-def _made(part: Reconciler | Controller, means: ControllerContext) -> Controller | None:
+def _made(part: Reconciler | Controller, server: ControlPlane) -> Controller | None:
     """A controller, or a reconciler behind a queue; None if it watches what a dump did not capture."""
     if not isinstance(part, Reconciler):
         return part
-    if means.captured is not None and not part.watches <= set(means.captured):
+    if server.captured is not None and not part.watches <= set(server.captured):
         return None
-    recorder = EventRecorder(means.clock, part.name)
-    return ReconcilingController(part, means.clock, partial(_warn, recorder))
+    recorder = EventRecorder(server.clock, part.name)
+    return ReconcilingController(part, server.clock, partial(_warn, recorder))
 
 
 def _warn(recorder: EventRecorder, client: Client, about: Object, message: str) -> None:

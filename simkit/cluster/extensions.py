@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from simkit.client.controller import Controller
 from simkit.cluster.bootstrap import SERVER
@@ -30,8 +31,10 @@ from simkit.meta.message import Request, Response
 from simkit.meta.names import GroupResource, GroupVersionResource, Key
 from simkit.schema.catalogue import Catalogue
 from simkit.seams import ListWatcher
+from simkit.seams.snapshot import Snapshot
 
 if TYPE_CHECKING:
+    from simkit.cluster.control_plane import ControlPlane
     from simkit.logic.policy.mutation import MutatingPolicy
     from simkit.logic.policy.policy import Policy
 
@@ -40,6 +43,27 @@ MANAGER: Final = Identity("system:kube-controller-manager", (AUTHENTICATED,))
 _SERVICES: Final = GroupResource("", "services")
 _PROXY_NAME: Final = "front-proxy-client"
 _CENTURY: Final = (datetime(2000, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC))
+
+
+@dataclass(frozen=True, slots=True)
+class ServerOfPart:
+    """The server for which a part of another package is made: see ``PartContext`` and ``AdmissionContext``."""
+
+    server: ControlPlane
+
+    @property
+    def clock(self) -> Clock:
+        """The clock of the server."""
+        return self.server.clock
+
+    @property
+    def snapshot(self) -> Callable[[], Snapshot]:
+        """The function that returns the objects which are stored now."""
+        return self.server.everything
+
+    def of(self, name: str) -> Mapping[str, Any]:
+        """The settings of an admission plugin."""
+        return self.server.admission_settings.get(name) or {}
 
 
 class ProxyIdentity:

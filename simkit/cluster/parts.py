@@ -12,9 +12,9 @@ from simkit.client.controller import Controller
 from simkit.client.reconciler import ReconcilingController
 from simkit.cluster import bootstrap
 from simkit.cluster.access import Access
-from simkit.cluster.controllers import ControllerContext, controllers
+from simkit.cluster.controllers import controllers
 from simkit.cluster.extensions import Extensions, performing
-from simkit.cluster.plugins import PluginInitializer, plugins, read_settings
+from simkit.cluster.plugins import plugins, read_settings
 from simkit.cluster.recording import audit_of
 from simkit.cluster.releases import catalogue_of
 from simkit.cluster.store_snapshot import Indexers, StoreSnapshot
@@ -39,8 +39,7 @@ from simkit.engine.pipeline.flowcontrol.controller import FlowControl
 from simkit.engine.pipeline.flowcontrol.flow_schema import MaxInFlight
 from simkit.engine.pipeline.metrics.counters import Metrics
 from simkit.engine.pipeline.metrics.families import shown_hidden
-from simkit.engine.pipeline.verbs.request_object import stored_form
-from simkit.engine.pipeline.verbs.server_writes import charge_quota, record_addresses
+from simkit.engine.pipeline.verbs.server_writes import record_addresses
 from simkit.engine.registry.allocation import ServiceAllocation
 from simkit.engine.registry.write import expire
 from simkit.logic.rbac.index import RESOURCES, AccessIndex
@@ -50,7 +49,7 @@ from simkit.meta.objects import Object
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.feature_gates import parse_feature_gates
 from simkit.schema.runtimeconfig import gates_that_are_missing
-from simkit.seams import Plugin, Store
+from simkit.seams import Store
 
 if TYPE_CHECKING:
     from simkit.cluster.control_plane import ControlPlane
@@ -159,7 +158,7 @@ def _engine(server: ControlPlane) -> Engine:
             authentication=in_process(*known, anonymous=anonymous),
             authorizer=authorizer,
             guard=RBACEscalationGuard(server.base.behaviour, server.roles.index, authorizer),
-            admission=Chain(_plugins(server)),
+            admission=Chain(plugins(server)),
             clock=clock,
             name_source=server.names,
             allocation=server.allocation,
@@ -180,27 +179,9 @@ def _engine(server: ControlPlane) -> Engine:
     return engine
 
 
-def _plugins(server: ControlPlane) -> list[Plugin]:
-    options, settings = server.options, server.options.admission_control_config_file
-    needs = PluginInitializer(
-        server.store,
-        server.authorizer,
-        server.clock,
-        server.names,
-        lambda: server.engine.catalogue,
-        server.base.behaviour,
-        lambda obj, resource: server.engine.request_scope(resource).from_storage(obj),
-        lambda obj, resource: stored_form(server.engine.request_scope(resource), obj),
-        server.extensions,
-        lambda quota, used: charge_quota(server.engine, quota, used),
-        lambda name: bootstrap.provide(server.engine, name),
-        server.everything,
-        read_settings(settings) if settings is not None else {},
-        (options.default_not_ready_toleration_seconds, options.default_unreachable_toleration_seconds),
-        server.dumped.provider if server.dumped is not None else "",
-    )
-    on, off = options.enable_admission_plugins, options.disable_admission_plugins
-    return plugins(needs, options.release, server.gates, on, off, options.admission_plugins)
+def _admission_settings(server: ControlPlane) -> Mapping[str, Mapping[str, Any]]:
+    file = server.options.admission_control_config_file
+    return read_settings(file) if file is not None else {}
 
 
 def _limits(server: ControlPlane) -> MaxInFlight | FlowControl:
@@ -260,28 +241,10 @@ def _authority(server: ControlPlane) -> CertificateAuthority:
 def _runner(server: ControlPlane, origin: ControllerManager | None = None) -> ControllerManager:
     options, simulation = server.options, server.simulation
 
-    def issue(claims: Mapping[str, Any]) -> str:
-        issuer = server.engine.authentication.issuer or server.token_key
-        return issuer.issue(claims)
-
-    def alive(node: str) -> bool:
-        return server.simulation is not None and server.simulation.kubelets.keeps_alive(node)
-
     def create() -> list[Controller]:
-        means = ControllerContext(
-            server.clock,
-            lambda: server.engine.catalogue,
-            server.authority,
-            issue,
-            server.everything,
-            alive,
-            server.captured,
-            options.eviction_rates,
-            server.names,
-        )
         return [
             *server.extensions.server_controllers(lambda: server.engine.catalogue, server.clock),
-            *controllers(means, options.controllers, options.reconcilers),
+            *controllers(server),
             *_expiry(server),
             *_address_repair(server),
             *(simulation.controllers if simulation is not None else ()),
@@ -389,6 +352,7 @@ PARTS: Final[tuple[Part, ...]] = (
         lambda server: APIServices(server.store),
         lambda fork, origin: origin.api_services.fork(fork.store),
     ),
+    Part.anew("admission_settings", _admission_settings),
     Part.anew("engine", _engine),
     Part(
         "custom",

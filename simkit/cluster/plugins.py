@@ -5,12 +5,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from simkit.cluster.extensions import Extensions
-from simkit.engine.admission.candidates import LiveClusterReader
+from simkit.cluster import bootstrap
+from simkit.cluster.extensions import ServerOfPart
 from simkit.engine.admission.limit_ranger import LimitRanger
 from simkit.engine.admission.namespaces import NamespaceAutoProvision, NamespaceExists, NamespaceLifecycle
 from simkit.engine.admission.node_restriction import NodeRestriction
@@ -29,7 +28,7 @@ from simkit.engine.admission.pod_scheduling import (
 )
 from simkit.engine.admission.pod_security import Exemptions, PodSecurity
 from simkit.engine.admission.policies import MutatingAdmissionPolicy, ValidatingAdmissionPolicy
-from simkit.engine.admission.resource_quota import Charge, LimitedResource, ResourceQuota
+from simkit.engine.admission.resource_quota import LimitedResource, ResourceQuota
 from simkit.engine.admission.security_context_constraints import SecurityContextConstraint
 from simkit.engine.admission.service_account import ServiceAccount
 from simkit.engine.admission.signers import (
@@ -55,7 +54,6 @@ from simkit.engine.admission.storage import (
     StorageObjectInUseProtection,
 )
 from simkit.engine.admission.tolerations import (
-    SECONDS,
     DefaultTolerationSeconds,
     ExtendedResourceToleration,
     PodTolerationRestriction,
@@ -63,96 +61,66 @@ from simkit.engine.admission.tolerations import (
 )
 from simkit.engine.admission.webhook import MutatingAdmissionWebhook, Restore, ValidatingAdmissionWebhook
 from simkit.engine.admission.webhook_calls import WebhookClient
+from simkit.engine.pipeline.verbs.request_object import stored_form
+from simkit.engine.pipeline.verbs.server_writes import charge_quota
 from simkit.language.yaml.complaints import BrokenText
 from simkit.language.yaml.small_files import value_of_bytes
 from simkit.logic.podsecurity.policy import PREFIX, Policy, policy_of
-from simkit.meta.behaviour import ServedBehaviour
-from simkit.meta.clock import Clock, NameSource
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object
 from simkit.schema.admissionplugins import on_by_default, plugins_of, span
-from simkit.schema.catalogue import Catalogue, Resource
-from simkit.seams import Authorizer, Plugin, Store
+from simkit.seams import Plugin
 from simkit.seams.authorization import OPENSHIFT
 from simkit.seams.parts import PartRegistry
-from simkit.seams.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from simkit.cluster.control_plane import ControlPlane
 
 
-@dataclass(frozen=True, slots=True)
-class PluginInitializer:
-    """The parts from which plugins are made (``admission.PluginInitializer``)."""
-
-    store: Store
-    authorizer: Authorizer
-    clock: Clock
-    name_source: NameSource
-    catalogue: Callable[[], Catalogue]
-    """The resources that are served now."""
-    behaviour: ServedBehaviour
-    convert: Callable[[Object, Resource], Object]
-    restore: Restore
-    extensions: Extensions
-    charge: Charge
-    """The function that writes the usage into a quota's status."""
-    provide: Callable[[str], None]
-    """The function that creates a namespace."""
-    snapshot: Callable[[], Snapshot]
-    """The function that returns the objects which are stored now."""
-    settings: Mapping[str, Settings] = field(default_factory=dict)
-    """The settings of plugins in a file, by name."""
-    toleration_seconds: tuple[int, int] = SECONDS
-    """Seconds for which pods stay on nodes that are not ready, and on unreachable ones."""
-    provider: str = ""
-    """The provider whose cluster it is, where a dump shows it."""
-
-    def of(self, name: str) -> Settings:
-        """The settings of a plugin."""
-        return self.settings.get(name) or {}
-
-    @property
-    def reader(self) -> LiveClusterReader:
-        """The stored objects for policies and webhooks."""
-        return LiveClusterReader(self.store, self.authorizer, self.catalogue, self.convert)
+Maker = Callable[[Any], Plugin]
+"""Makes a plugin of simkit for its ``ControlPlane``, one of another package for an ``AdmissionContext``."""
+Settings = Mapping[str, Any]
 
 
-Maker = Callable[[PluginInitializer], Plugin]
+def _settings(server: ControlPlane, name: str) -> Settings:
+    """The settings of a plugin in the file; empty if it has none."""
+    return server.admission_settings.get(name) or {}
 
 
-def _pod_toleration_restriction(initializer: PluginInitializer) -> Plugin:
-    settings = initializer.of("PodTolerationRestriction")
-    return PodTolerationRestriction(initializer.store, settings.get("default") or (), settings.get("whitelist") or ())
+def _pod_toleration_restriction(server: ControlPlane) -> Plugin:
+    settings = _settings(server, "PodTolerationRestriction")
+    return PodTolerationRestriction(server.store, settings.get("default") or (), settings.get("whitelist") or ())
 
 
-def _pod_node_selector(initializer: PluginInitializer) -> Plugin:
-    return PodNodeSelector(initializer.store, initializer.of("PodNodeSelector").get("podNodeSelectorPluginConfig"))
+def _toleration_seconds(server: ControlPlane) -> Plugin:
+    options = server.options
+    seconds = options.default_not_ready_toleration_seconds, options.default_unreachable_toleration_seconds
+    return DefaultTolerationSeconds(seconds)
 
 
-def _resource_quota(initializer: PluginInitializer) -> Plugin:
+def _resource_quota(server: ControlPlane) -> Plugin:
+    rules = limited(_settings(server, "ResourceQuota"))
     return ResourceQuota(
-        initializer.store, initializer.clock, initializer.charge, limited(initializer.of("ResourceQuota"))
+        server.store, server.clock, lambda quota, used: charge_quota(server.engine, quota, used), rules
     )
 
 
-def _mutating_policies(initializer: PluginInitializer) -> Plugin:
-    return MutatingAdmissionPolicy(initializer.reader, initializer.extensions.mutating_policies, initializer.restore)
+def _restore(server: ControlPlane) -> Restore:
+    """The function that gives a changed object the form of the store."""
+    return lambda obj, resource: stored_form(server.engine.request_scope(resource), obj)
 
 
-def _mutating_webhooks(initializer: PluginInitializer) -> Plugin:
-    caller = WebhookClient(initializer.extensions.egress, initializer.reader)
-    return MutatingAdmissionWebhook(
-        initializer.reader,
-        initializer.extensions.webhooks,
-        caller,
-        initializer.name_source,
-        initializer.restore,
-    )
+def _mutating_webhooks(server: ControlPlane) -> Plugin:
+    reader, extensions = server.reader(), server.extensions
+    caller = WebhookClient(extensions.egress, reader)
+    return MutatingAdmissionWebhook(reader, extensions.webhooks, caller, server.names, _restore(server))
 
 
-def _validating_webhooks(initializer: PluginInitializer) -> Plugin:
-    caller = WebhookClient(initializer.extensions.egress, initializer.reader)
+def _validating_webhooks(server: ControlPlane) -> Plugin:
+    reader, extensions = server.reader(), server.extensions
     return ValidatingAdmissionWebhook(
-        initializer.reader, initializer.extensions.webhooks, caller, initializer.name_source
+        reader, extensions.webhooks, WebhookClient(extensions.egress, reader), server.names
     )
 
 
@@ -160,53 +128,57 @@ PLUGINS: Final = PartRegistry[Maker](
     "simkit.admission",
     {
         "AlwaysAdmit": lambda _: AlwaysAdmit(),
-        "NamespaceAutoProvision": lambda initializer: NamespaceAutoProvision(initializer.store, initializer.provide),
-        "NamespaceLifecycle": lambda initializer: NamespaceLifecycle(initializer.store),
-        "NamespaceExists": lambda initializer: NamespaceExists(initializer.store),
+        "NamespaceAutoProvision": lambda server: NamespaceAutoProvision(
+            server.store, lambda name: bootstrap.provide(server.engine, name)
+        ),
+        "NamespaceLifecycle": lambda server: NamespaceLifecycle(server.store),
+        "NamespaceExists": lambda server: NamespaceExists(server.store),
         "SecurityContextDeny": lambda _: SecurityContextDeny(),
         "LimitPodHardAntiAffinityTopology": lambda _: LimitPodHardAntiAffinityTopology(),
-        "LimitRanger": lambda initializer: LimitRanger(initializer.store),
-        "ServiceAccount": lambda initializer: ServiceAccount(initializer.store, initializer.name_source),
-        "NodeRestriction": lambda initializer: NodeRestriction(initializer.store, initializer.authorizer),
+        "LimitRanger": lambda server: LimitRanger(server.store),
+        "ServiceAccount": lambda server: ServiceAccount(server.store, server.names),
+        "NodeRestriction": lambda server: NodeRestriction(server.store, server.authorizer),
         "TaintNodesByCondition": lambda _: TaintNodesByCondition(),
         "AlwaysPullImages": lambda _: AlwaysPullImages(),
-        "PodSecurity": lambda initializer: PodSecurity(
-            initializer.store,
-            initializer.behaviour,
-            *pod_security(initializer.of("PodSecurity")),
+        "PodSecurity": lambda server: PodSecurity(
+            server.store,
+            server.base.behaviour,
+            *pod_security(_settings(server, "PodSecurity")),
         ),
-        "PodSecurityPolicy": lambda initializer: PodSecurityPolicy(initializer.store),
-        "PodNodeSelector": _pod_node_selector,
-        "Priority": lambda initializer: Priority(initializer.store),
-        "DefaultTolerationSeconds": lambda initializer: DefaultTolerationSeconds(initializer.toleration_seconds),
+        "PodSecurityPolicy": lambda server: PodSecurityPolicy(server.store),
+        "PodNodeSelector": lambda server: PodNodeSelector(
+            server.store, _settings(server, "PodNodeSelector").get("podNodeSelectorPluginConfig")
+        ),
+        "Priority": lambda server: Priority(server.store),
+        "DefaultTolerationSeconds": _toleration_seconds,
         "PodTolerationRestriction": _pod_toleration_restriction,
         "ExtendedResourceToleration": lambda _: ExtendedResourceToleration(),
         "PersistentVolumeLabel": lambda _: PersistentVolumeLabel(),
-        "DefaultStorageClass": lambda initializer: DefaultStorageClass(initializer.store),
+        "DefaultStorageClass": lambda server: DefaultStorageClass(server.store),
         "StorageObjectInUseProtection": lambda _: StorageObjectInUseProtection(),
         "PodGroupProtection": lambda _: PodGroupProtection(),
-        "OwnerReferencesPermissionEnforcement": lambda initializer: OwnerReferencesPermissionEnforcement(
-            initializer.authorizer, initializer.catalogue
+        "OwnerReferencesPermissionEnforcement": lambda server: OwnerReferencesPermissionEnforcement(
+            server.authorizer, lambda: server.engine.catalogue
         ),
-        "PersistentVolumeClaimResize": lambda initializer: PersistentVolumeClaimResize(initializer.store),
-        "RuntimeClass": lambda initializer: RuntimeClass(initializer.store),
-        "CertificateApproval": lambda initializer: CertificateApproval(initializer.authorizer),
-        "CertificateSigning": lambda initializer: CertificateSigning(initializer.authorizer),
-        "ClusterTrustBundleAttest": lambda initializer: ClusterTrustBundleAttest(initializer.authorizer),
+        "PersistentVolumeClaimResize": lambda server: PersistentVolumeClaimResize(server.store),
+        "RuntimeClass": lambda server: RuntimeClass(server.store),
+        "CertificateApproval": lambda server: CertificateApproval(server.authorizer),
+        "CertificateSigning": lambda server: CertificateSigning(server.authorizer),
+        "ClusterTrustBundleAttest": lambda server: ClusterTrustBundleAttest(server.authorizer),
         "CertificateSubjectRestriction": lambda _: CertificateSubjectRestriction(),
-        "DefaultIngressClass": lambda initializer: DefaultIngressClass(initializer.store),
+        "DefaultIngressClass": lambda server: DefaultIngressClass(server.store),
         "DenyServiceExternalIPs": lambda _: DenyServiceExternalIPs(),
-        "PodTopologyLabels": lambda initializer: PodTopologyLabels(initializer.store),
-        "PodGroupWorkloadExists": lambda initializer: PodGroupWorkloadExists(initializer.store),
-        "NodeDeclaredFeatureValidator": lambda initializer: NodeDeclaredFeatureValidator(initializer.store),
-        "PodResizeValidator": lambda initializer: PodResizeValidator(initializer.store),
-        "SecurityContextConstraint": lambda initializer: SecurityContextConstraint(
-            initializer.store, initializer.authorizer
+        "PodTopologyLabels": lambda server: PodTopologyLabels(server.store),
+        "PodGroupWorkloadExists": lambda server: PodGroupWorkloadExists(server.store),
+        "NodeDeclaredFeatureValidator": lambda server: NodeDeclaredFeatureValidator(server.store),
+        "PodResizeValidator": lambda server: PodResizeValidator(server.store),
+        "SecurityContextConstraint": lambda server: SecurityContextConstraint(server.store, server.authorizer),
+        "MutatingAdmissionPolicy": lambda server: MutatingAdmissionPolicy(
+            server.reader(), server.extensions.mutating_policies, _restore(server)
         ),
-        "MutatingAdmissionPolicy": _mutating_policies,
         "MutatingAdmissionWebhook": _mutating_webhooks,
-        "ValidatingAdmissionPolicy": lambda initializer: ValidatingAdmissionPolicy(
-            initializer.reader, initializer.extensions.policies
+        "ValidatingAdmissionPolicy": lambda server: ValidatingAdmissionPolicy(
+            server.reader(), server.extensions.policies
         ),
         "ValidatingAdmissionWebhook": _validating_webhooks,
         "ResourceQuota": _resource_quota,
@@ -233,28 +205,20 @@ _SEE_THE_RESULT: Final = (
 of an object."""
 
 
-def plugins(
-    initializer: PluginInitializer,
-    release: str,
-    gates: Mapping[str, bool],
-    enable: Sequence[str] = (),
-    disable: Sequence[str] = (),
-    given: Sequence[Plugin] = (),
-) -> list[Plugin]:
-    """The enabled plugins of a release, in order.
+def plugins(server: ControlPlane) -> list[Plugin]:
+    """The enabled plugins of a server, in order.
 
-    Parameters
-    ----------
-    given
-        Plugins of other packages, which are on. They are called in their order, after those of simkit and before
-        policies, webhooks and quotas; behind them come those that packages register and ``enable`` names.
+    Plugins of other packages that the options hold are on. They are called in their order, after those of simkit and
+    before policies, webhooks and quotas; behind them come those that packages register and the options enable.
 
     Raises
     ------
     SimkitError
         For a name that the release does not know, that is missing here, that is in both lists, or that is taken.
     """
-    known = PLUGINS.with_given((plugin.name, _returned(plugin)) for plugin in given)
+    options, release = server.options, server.options.release
+    enable, disable = options.enable_admission_plugins, options.disable_admission_plugins
+    known = PLUGINS.with_given((plugin.name, _returned(plugin)) for plugin in options.admission_plugins)
     for flag, names in (("enable", enable), ("disable", disable)):
         for name in names:
             _check(flag, name, release, known)
@@ -262,11 +226,15 @@ def plugins(
     if both:
         raise SimkitError(f"{', '.join(both)}: in --enable-admission-plugins and --disable-admission-plugins")
     warning = [_UNEVALUATED] if _UNEVALUATED in plugins_of(release) else []
-    own = PLUGINS_OF_PROVIDERS.get(initializer.provider, ())
-    on = {*on_by_default(release, gates), *warning, *own, *enable, *known.given} - {*disable}
+    own = PLUGINS_OF_PROVIDERS.get(server.dumped.provider if server.dumped is not None else "", ())
+    on = {*on_by_default(release, server.gates), *warning, *own, *enable, *known.given} - {*disable}
     others = [name for name in dict.fromkeys((*known.given, *enable)) if name not in PLUGINS.ours]
     early = [name for name in PLUGINS.ours if name not in _SEE_THE_RESULT]
-    made = {name: known[name](initializer) for name in (*early, *others, *_SEE_THE_RESULT) if name in on}
+    made = {
+        name: known[name](server if name in PLUGINS.ours else ServerOfPart(server))
+        for name in (*early, *others, *_SEE_THE_RESULT)
+        if name in on
+    }
     for name, plugin in made.items():
         known.check_name(name, plugin.name)
     return list(made.values())
@@ -297,9 +265,6 @@ def _check(flag: str, name: str, release: str, registry: PartRegistry[Maker]) ->
     else:
         hint = f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(known)}"
     raise SimkitError(f'--{flag}-admission-plugins: plugin "{name}" is unknown; {hint}')
-
-
-Settings = Mapping[str, Any]
 
 
 def read_settings(path: str | Path) -> dict[str, Settings]:
