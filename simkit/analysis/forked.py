@@ -7,6 +7,7 @@ import os
 import threading
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from simkit.present import progress
@@ -45,18 +46,14 @@ def on_all_cores(function: Callable[[Sequence[T]], list[R]], things: Sequence[T]
     [2, 4, 6, 8]
     """
     number = min(_cores(), len(things) // least)
-    if number < 2 or multiprocessing.current_process().daemon:
+    if number < 2:
         return function(things)
     size = -(-len(things) // number)
     first, *others = [things[start : start + size] for start in range(0, len(things), size)]
-    with progress.without_threads():
-        can_fork = _can_fork()
-        waiting = [_begun(function, part) for part in others] if can_fork else []
-    if not can_fork:
-        return function(things)
+    waiting = [aside(partial(function, part)) for part in others]
     found = function(first)
-    for part, (process, end) in zip(others, waiting, strict=True):
-        found += _ended(process, end, function, part)
+    for result in waiting:
+        found += result()
     return found
 
 
@@ -79,59 +76,54 @@ def aside(function: Callable[[], R]) -> Callable[[], R]:
     >>> answer()
     42
     """
-    if _cores() < 2 or multiprocessing.current_process().daemon:
+    if _cores() < 2:
         return function
-
-    def alone(nothing: Sequence[None]) -> list[R]:
-        return [function()]
-
     with progress.without_threads():
         if not _can_fork():
             return function
-        process, end = _begun(alone, ())
-    return lambda: _ended(process, end, alone, ())[0]
+        process, end = _begun(function)
+    return lambda: _ended(process, end, function)
 
 
 def _can_fork() -> bool:
-    return "fork" in multiprocessing.get_all_start_methods() and threading.active_count() == 1
+    is_alone = threading.active_count() == 1 and not multiprocessing.current_process().daemon
+    return is_alone and "fork" in multiprocessing.get_all_start_methods()
 
 
-def _ended(
-    process: BaseProcess, end: Connection[Any, Any], function: Callable[[Sequence[T]], list[R]], part: Sequence[T]
-) -> list[R]:
-    """The results of a process, or its error; those of a process that was killed are found here."""
-    results: list[R]
+def _ended(process: BaseProcess, end: Connection[Any, Any], function: Callable[[], R]) -> R:
+    """The result of a process, or its error; that of a process that was killed is found here."""
+    result: R
     error: Exception | None
     try:
-        results, error = end.recv()
+        result, error = end.recv()
     except EOFError:
-        results, error = function(part), None
+        result, error = function(), None
     process.join()
     if error is not None:
         raise error
-    return results
+    return result
 
 
 def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _begun(function: Callable[[Sequence[T]], list[R]], part: Sequence[T]) -> tuple[BaseProcess, Connection[Any, Any]]:
-    """A process that works on a part, and the end at which its results will arrive."""
+def _begun(function: Callable[[], object]) -> tuple[BaseProcess, Connection[Any, Any]]:
+    """A process that calls a function, and the end at which its result will arrive."""
     context = multiprocessing.get_context("fork")
     end, other = context.Pipe(duplex=False)
     with warnings.catch_warnings():  # of threads of numerical libraries, which do nothing here
         warnings.simplefilter("ignore", DeprecationWarning)
-        process = context.Process(target=_work, args=(other, function, part), daemon=True)
+        process = context.Process(target=_work, args=(other, function), daemon=True)
         process.start()
     other.close()
     return process, end
 
 
-def _work(end: Connection[Any, Any], function: Callable[[Sequence[T]], list[R]], part: Sequence[T]) -> None:
+def _work(end: Connection[Any, Any], function: Callable[[], object]) -> None:
     progress.silence()
     try:
-        answer: tuple[list[R], Exception | None] = function(part), None
-    except Exception as error:  # raised again where the results are awaited
-        answer = [], error
+        answer: tuple[object, Exception | None] = function(), None
+    except Exception as error:  # raised again where the result is awaited
+        answer = None, error
     end.send(answer)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from simkit.analysis.catalogue import POLICIES, POLICY_BINDINGS, catalogue_of
@@ -80,8 +80,6 @@ class PolicySet:
 
     policies: Sequence[BoundPolicy[Policy]]
     reader: SnapshotReader
-    unbound: Sequence[str] = field(default_factory=tuple)
-    """Names of policies without a binding."""
 
 
 def select_policies(snapshot: Snapshot, manifests: Iterable[Object] | None) -> PolicySet:
@@ -98,9 +96,7 @@ def select_policies(snapshot: Snapshot, manifests: Iterable[Object] | None) -> P
         raise SimkitError(f"there is no {POLICY} {where}")
     bound = bind_policies((Policy(each, snapshot.behaviour) for each in policies), map(Binding, bindings))
     more = [each for each in given or () if each.get("kind") not in (POLICY, BINDING)]
-    named = {policy.policy.name for policy in bound}
-    unbound = tuple(name_of(policy) for policy in policies if name_of(policy) not in named)
-    return PolicySet(bound, SnapshotReader(snapshot, more), unbound)
+    return PolicySet(bound, SnapshotReader(snapshot, more))
 
 
 def _stored(snapshot: Snapshot) -> tuple[list[Object], list[Object]]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from simkit.analysis.audit_log.events import DEPRECATED, AuditLog, FirstStage, read_events
+from simkit.analysis.audit_log.events import AuditLog, FirstStage, read_events
 from simkit.meta.identity import Identity
 from simkit.meta.names import GroupVersion
 from simkit.meta.objects import at
@@ -41,8 +41,6 @@ class RecordedRequest:
     name: str
     code: int
     time: str
-    deprecated: bool
-    """True if the server marked it as a request to a deprecated version."""
     body: Any = None
     """The request body, if the log has it."""
 
@@ -69,7 +67,6 @@ def recorded_requests(log: AuditLog, *, paths: bool = False) -> Iterator[Recorde
 
 def _recorded(event: Mapping[str, Any], reference: Mapping[str, Any]) -> RecordedRequest:
     user = event.get("impersonatedUser") or event.get("user") or {}
-    annotations = event.get("annotations") or {}
     return RecordedRequest(
         Identity(
             user.get("username") or "", tuple(user.get("groups") or ()), user.get("uid") or "", user.get("extra") or {}
@@ -85,6 +82,5 @@ def _recorded(event: Mapping[str, Any], reference: Mapping[str, Any]) -> Recorde
         reference.get("name") or "",
         int(at(event, "responseStatus", "code") or 0),
         event.get("requestReceivedTimestamp") or "",
-        annotations.get(DEPRECATED) == "true",
         event.get("requestObject"),
     )

@@ -71,14 +71,6 @@ class UpgradePlan(Result):
         wait for it), step, why, findings (how many), possible_from (a release), example, source."""
         return table(self.steps, PlanStep._fields)
 
-    def early(self) -> pd.DataFrame:
-        """The steps before later hops that can be done before the first one."""
-        first = self.span.start or (self.span.hops[0] if self.span.hops else self.span.end)
-        return table(
-            [step for step in self.steps if step.when == BEFORE and minor_of(step.possible_from) <= minor_of(first)],
-            PlanStep._fields,
-        )
-
     def summary(self) -> pd.DataFrame:
         """DataFrame with one row per hop: hop, end_of_life, before, blocking, after, rollback (numbers of steps)."""
         rows = []
