@@ -165,7 +165,7 @@ def _send(engine: Engine, method: str, path: str, obj: Object | None, *, media: 
     request = Request.of(method, path, obj, content_type=media, headers={"user-agent": API_SERVER})
     response = serve_request(engine, request, SERVER)
     if response.status >= 400 and response.status != 409:
-        raise SimkitError(f"the server could not make {path}: {response.object.get('message')}")
+        raise SimkitError(f"the server could not make {path}: {response.message}")
 
 
 # Objects that a server creates besides namespaces and roles: flow control, its service, its leases.

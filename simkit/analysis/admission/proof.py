@@ -101,7 +101,7 @@ def _enforce(fork: Sandbox, obj: Object, admin: Identity) -> None:
         wanted = {**obj, "metadata": {**obj["metadata"], **version}}
         response = fork.perform(Request.of("PUT", f"{path}/{quote(name_of(obj))}", wanted), identity=admin)
     if response.status >= 400:
-        raise SimkitError(f"{obj.get('kind')} {name_of(obj)}: {response.object.get('message')}")
+        raise SimkitError(f"{obj.get('kind')} {name_of(obj)}: {response.message}")
 
 
 def _tried(fork: Sandbox, row: Any, admin: Identity) -> tuple[Any, ...]:
@@ -110,6 +110,5 @@ def _tried(fork: Sandbox, row: Any, admin: Identity) -> tuple[Any, ...]:
     touch = {"metadata": {"annotations": {"simkit/proof": "policy"}}}
     request = Request.of("PATCH", path, touch, content_type="application/merge-patch+json")
     response = fork.perform(request, identity=admin)
-    message = (response.object or {}).get("message", "") if response.status >= 400 else ""
-    confirmed = response.status >= 400 and POLICY in message
-    return row.resource, row.namespace, row.name, row.message, response.status, message, confirmed
+    told = (response.status, response.message, POLICY in response.message)
+    return row.resource, row.namespace, row.name, row.message, *told

@@ -43,22 +43,25 @@ def apply(sandbox: Sandbox, changes: Iterable[Change]) -> None:
         For the first change that the cluster refuses.
     """
     for change in changes:
-        key = change.key
-        scope = f"/namespaces/{key.namespace}" if key.namespace else ""
-        api = f"apis/{key.resource.group}" if key.resource.group else "api"
-        collection = f"/{api}/v1{scope}/{key.resource.resource}"
-        if change.obj is None:
-            answer = sandbox.perform(Request.of("DELETE", f"{collection}/{key.name}"), identity=administrator())
-        else:
-            answer = sandbox.perform(
-                Request.of("PUT", f"{collection}/{key.name}", change.obj), identity=administrator()
-            )
-            if answer.status == 404:
-                answer = sandbox.perform(Request.of("POST", collection, change.obj), identity=administrator())
+        answer = write(sandbox, change)
         if not answer.succeeded:
+            key = change.key
             raise SimkitError(f"{key.resource} {key.name} was refused: {answer.body.decode('utf-8', 'replace')[:300]}")
     for _ in aggregate_roles(sandbox):
         pass
+
+
+def write(sandbox: Sandbox, change: Change) -> Response:
+    """The answer to a change, made by an administrator."""
+    key = change.key
+    scope = f"/namespaces/{key.namespace}" if key.namespace else ""
+    api = f"apis/{key.resource.group}" if key.resource.group else "api"
+    collection = f"/{api}/v1{scope}/{key.resource.resource}"
+    method = "DELETE" if change.obj is None else "PUT"
+    answer = sandbox.perform(Request.of(method, f"{collection}/{key.name}", change.obj), identity=administrator())
+    if change.obj is not None and answer.status == 404:
+        answer = sandbox.perform(Request.of("POST", collection, change.obj), identity=administrator())
+    return answer
 
 
 def aggregate_roles(sandbox: Sandbox) -> Iterator[tuple[str, Response, str]]:

@@ -99,8 +99,7 @@ class ManifestWriter:
         except NotExecutable as why:
             return changed("not tried", _word(resource), obj, namespace=namespace, message=why.reason)
         action: Action = "delete" if answer.succeeded else "refused"
-        message = "" if answer.succeeded else _words(answer)
-        return changed(action, _word(resource), obj, namespace=namespace, message=message)
+        return changed(action, _word(resource), obj, namespace=namespace, message=answer.message)
 
     def keys(self, manifests: Dump) -> list[Key]:
         """The keys of the objects in their order, by the resources that the cluster serves.
@@ -231,8 +230,7 @@ class ManifestWriter:
         return gone and self._created(resource, obj).action == "create"
 
     def _told(self, action: Any, resource: Resource, obj: Object, answer: Response) -> ObjectChange:
-        message = "" if answer.succeeded else _words(answer)
-        return replace(changed(action, _word(resource), obj, message=message), warnings=tuple(answer.warnings))
+        return replace(changed(action, _word(resource), obj, message=answer.message), warnings=tuple(answer.warnings))
 
     def _send(self, method: str, path: str, body: Any = None, content_type: str = "application/json") -> Response:
         request = Request.of(method, path, body, content_type=content_type, headers={"user-agent": _KUBECTL})
@@ -250,15 +248,6 @@ def _path(resource: Resource, namespace: str, name: str = "") -> str:
 
 def _word(resource: Resource) -> str:
     return str(resource.group_resource)
-
-
-def _words(answer: Response) -> str:
-    """The message of a refusal."""
-    try:
-        status: Mapping[str, Any] = answer.object or {}
-    except ValueError:
-        return answer.body.decode("utf-8", "replace").strip()
-    return str(status.get("message") or "")
 
 
 APPLY_SET: Final = "applyset:"

@@ -83,7 +83,7 @@ class Observation:
     def demand(self, response: Response) -> Any:
         """The object of an answer. Raises SimkitError if the request failed."""
         if not response.succeeded:
-            raise SimkitError(f"the rehearsal failed: {(response.object or {}).get('message', response.status)}")
+            raise SimkitError(f"the rehearsal failed: {response.message or response.status}")
         return response.object
 
     def wait(self, seconds: float) -> None:

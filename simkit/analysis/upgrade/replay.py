@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qs, urlencode
 
 from simkit.analysis.audit_log.requests import RecordedRequest
+from simkit.analysis.least_privilege.change import Change, write
 from simkit.analysis.rendering import first_of
 from simkit.analysis.upgrade.breaks import Break
 from simkit.analysis.upgrade.requests import caller_text
@@ -19,8 +20,6 @@ from simkit.meta.attributes import Attributes
 from simkit.meta.errors import IncompleteSnapshot
 from simkit.meta.identity import Identity, administrator
 from simkit.meta.message import Request, Response
-from simkit.meta.names import Key
-from simkit.meta.objects import Object
 from simkit.meta.selector_requirements import parsed_or_empty
 from simkit.present.progress import tracked
 from simkit.schema.behaviour import default_behaviour
@@ -310,16 +309,8 @@ def _started(fork: Sandbox) -> Sandbox:
     except IncompleteSnapshot:
         return fork
     for key, obj in wanted.items():
-        _write(fork, key, obj)
+        write(fork, Change(key, obj))
     return fork
-
-
-def _write(fork: Sandbox, key: Key, obj: Object) -> None:
-    place = f"/namespaces/{key.namespace}" if key.namespace else ""
-    collection = f"/apis/{obj['apiVersion']}{place}/{key.resource.resource}"
-    replaced = fork.perform(Request.of("PUT", f"{collection}/{key.name}", obj), identity=administrator())
-    if replaced.status == 404:
-        fork.perform(Request.of("POST", collection, obj), identity=administrator())
 
 
 def _node_authorizer(fork: Sandbox, release: str) -> Callable[[RecordedRequest], Answer]:
