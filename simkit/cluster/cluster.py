@@ -18,7 +18,6 @@ from simkit.cluster.releases import at_release, runtime_config_disabling
 from simkit.cluster.simulation_methods import SimulationMethods
 from simkit.cluster.traffic_methods import EgressMethods, TrafficMethods
 from simkit.engine.pipeline.handler_chain import serve_request
-from simkit.logic.rbac.binding import CLUSTER_ROLE_BINDINGS, ROLE_BINDINGS, Binding, key_of
 from simkit.meta.domain import DEFAULT_NAMESPACE
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity, administrator
@@ -396,26 +395,17 @@ class Trial(Cluster):
         >>> trial.remove_subject("group:oidc:helpdesk")
         ['ClusterRoleBinding pellowick:helpdesk-read-only']
         """
-        from simkit.analysis.rbac.objects import display_name
-        from simkit.analysis.rbac.subject import parse_subject, text_of
+        from simkit.analysis.least_privilege.change import apply
+        from simkit.analysis.least_privilege.proposal import without
+        from simkit.analysis.rbac.objects import all_bindings, display_name
+        from simkit.analysis.rbac.subject import normalize_subject, parse_subject, text_of
 
-        left = parse_subject(subject).principal
-        named: list[str] = []
-        for resource in (CLUSTER_ROLE_BINDINGS, ROLE_BINDINGS):
-            for obj in self.list(str(resource)):
-                key = key_of(obj, resource)
-                subjects = obj.get("subjects") or ()
-                kept = [one for one in subjects if not Binding.of(key, {"subjects": [one]}).binds(left)]
-                if len(kept) == len(subjects):
-                    continue
-                named.append(display_name(key))
-                if kept:
-                    self.apply({**obj, "subjects": kept})
-                else:
-                    self.delete(str(resource), key.name, key.namespace or None)
+        left, snapshot = normalize_subject(parse_subject(subject)), self.snapshot()
+        named = [binding for binding in all_bindings(snapshot) if binding.binds(left.principal)]
         if not named:
-            raise SimkitError(f"no binding names {text_of(parse_subject(subject))}")
-        return named
+            raise SimkitError(f"no binding names {text_of(left)}")
+        apply(self, [without(snapshot, binding, [left]) for binding in named])
+        return [display_name(binding.key) for binding in named]
 
     def _derived(self, made: ControlPlane) -> Self:
         trial = super()._derived(made)

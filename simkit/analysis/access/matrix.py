@@ -202,10 +202,7 @@ def _scopes(
 
 
 def _together(parts: Parts) -> int:
-    found = 0
-    for _, allowed in parts:
-        found |= allowed
-    return found
+    return reduce(or_, (allowed for _, allowed in parts), 0)
 
 
 def _only(parts: Parts, mask: int) -> Parts:
@@ -350,12 +347,7 @@ class PermissionBits:
         return self._any(self._by_verb, rule.verbs) & self._any(self._by_group, rule.api_groups) & self._named(rule)
 
     def _any(self, masks: Mapping[str, int], words: Iterable[str]) -> int:
-        found = 0
-        for word in words:
-            if word == ALL:
-                return self.everything
-            found |= masks.get(word, 0)
-        return found
+        return reduce(or_, (self.everything if word == ALL else masks.get(word, 0) for word in words), 0)
 
     def _named(self, rule: Rule) -> int:
         found = self._any(self._by_path, rule.resources)

@@ -278,14 +278,10 @@ def _besides(rules: Iterable[Rule]) -> int | None:
 
 def _of_miss(index: AccessIndex, subject: Subject, ask: Attributes, miss: NearMiss) -> Remedy | None:
     grant = miss.grant
-    if miss.kind is Difference.NAMESPACE and grant.role.resource == CLUSTER_ROLES:
-        where = f"in {ask.namespace}" if ask.namespace else "in the whole cluster"
-        bound = _binding(index, grant.role, subject, ask.namespace, grant.binding.name)
-        text = f"bind {display_name(grant.role)} to {text_of(subject)} {where}"
-        return Remedy(text, (bound,), also=_besides(grant.rules))
-    if miss.kind is Difference.DEAD and grant.role.resource == CLUSTER_ROLES:
-        bound = _binding(index, grant.role, subject, "", grant.binding.name)
-        text = f"bind {display_name(grant.role)} to {text_of(subject)} in the whole cluster"
+    if miss.kind in (Difference.NAMESPACE, Difference.DEAD) and grant.role.resource == CLUSTER_ROLES:
+        place = ask.namespace if miss.kind is Difference.NAMESPACE else ""
+        bound = _binding(index, grant.role, subject, place, grant.binding.name)
+        text = f"bind {display_name(grant.role)} to {text_of(subject)} {_where(place)}"
         return Remedy(text, (bound,), also=_besides(grant.rules))
     if miss.kind is Difference.MISSING_ROLE:
         made = role_object(grant.role, (_rule(ask),))
@@ -302,13 +298,15 @@ def _of_miss(index: AccessIndex, subject: Subject, ask: Attributes, miss: NearMi
 def _ownrole_object(index: AccessIndex, subject: Subject, ask: Attributes) -> Remedy:
     """A new role with only the permission, bound to the subject."""
     what = (f"{ask.resource}-{ask.subresource}" if ask.subresource else ask.resource) or "url"
-    wide = not ask.is_resource or not ask.namespace
+    place = ask.namespace if ask.is_resource else ""
     name = ROLE_NAME_FORMAT.format(verb=ask.verb, what=what).lower().replace("*", "all")
-    place = "" if wide else ask.namespace
-    key = _free(Key(CLUSTER_ROLES if wide else ROLES, place, name), lambda key: index.rules(key) is not None)
-    where = "in the whole cluster" if wide else f"in {ask.namespace}"
+    key = _free(Key(ROLES if place else CLUSTER_ROLES, place, name), lambda key: index.rules(key) is not None)
     objects = (role_object(key, (_rule(ask),)), _binding(index, key, subject, place, key.name))
-    return Remedy(f"give {text_of(subject)} a role that allows only {_worded(ask)} {where}", objects)
+    return Remedy(f"give {text_of(subject)} a role that allows only {_worded(ask)} {_where(place)}", objects)
+
+
+def _where(namespace: str) -> str:
+    return f"in {namespace}" if namespace else "in the whole cluster"
 
 
 def _rule(ask: Attributes) -> Rule:

@@ -6,7 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from simkit.analysis.audit_log.events import AuditLog
 from simkit.analysis.caveats import about_access
@@ -312,7 +312,7 @@ def without(snapshot: Snapshot, binding: Binding, leaving: Iterable[Subject]) ->
     stays = [
         entry
         for entry in obj.get("subjects") or ()
-        if normalize_subject(_subject(entry, binding.key.namespace)) not in gone
+        if gone.isdisjoint(map(normalize_subject, Binding.of(binding.key, {"subjects": [entry]}).subjects))
     ]
     if not stays:
         return Change(binding.key, None)
@@ -339,12 +339,6 @@ def _role(namespace: str, name: str, rules: Iterable[Rule]) -> Change:
 def _binding(namespace: str, name: str, role: Key, subject: Subject) -> Change:
     key = Key(ROLE_BINDINGS if namespace else CLUSTER_ROLE_BINDINGS, namespace, name)
     return Change(key, binding_object(key, role, subject))
-
-
-def _subject(entry: Mapping[str, Any], namespace: str) -> Subject:
-    kind = entry.get("kind") or ""
-    where = entry.get("namespace") or namespace if kind == SERVICE_ACCOUNT else ""
-    return Subject(kind, entry.get("name") or "", where)
 
 
 def _name(subject: Subject) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, cast
@@ -170,8 +170,9 @@ class _Planner:
             ManifestWriter(self._before, administrator(), namespace=self._namespace).apply(configured.objects)
         self._before.settle()
         after = ProvingFork(self._before)
-        writer = self._writer(after)
-        changes = self._with_places(writer.apply(wanted.objects), wanted)
+        writer = ManifestWriter(after, self._identity, namespace=self._namespace)
+        applied = zip(writer.apply(wanted.objects), _origins(wanted), strict=True)
+        changes = [replace(change, file=file, line=line) for change, (file, line) in applied]
         changes += self._gone(writer, wanted, configured)
         after.settle()
         if writer.unknown_configuration:
@@ -197,9 +198,6 @@ class _Planner:
         rows.sort(key=lambda row: order.index(row.section))
         return ManifestPlan(after.snapshot().release, tuple(changes), tuple(rows), tuple(self._notes))
 
-    def _writer(self, fork: ProvingFork) -> ManifestWriter:
-        return ManifestWriter(fork, self._identity, namespace=self._namespace)
-
     def _gone(self, writer: ManifestWriter, wanted: Dump, configured: Dump | None) -> list[ObjectChange]:
         """The objects that are deleted since no manifest has them any more."""
         snapshot = self._before.snapshot()
@@ -213,10 +211,6 @@ class _Planner:
         changes = [writer.delete(catalogue[key.resource], key.namespace, key.name) for key in there]
         found = [places.get(key, ("", None)) for key in there]
         return [replace(change, file=file, line=line) for change, (file, line) in zip(changes, found, strict=True)]
-
-    def _with_places(self, changes: Iterable[ObjectChange], wanted: Dump) -> list[ObjectChange]:
-        pairs = zip(changes, _origins(wanted), strict=True)
-        return [replace(change, file=file, line=line) for change, (file, line) in pairs]
 
     def _rows(
         self,

@@ -166,19 +166,20 @@ class Observation:
 
     def _refusal(self, pod: Object) -> str:
         """The reason why no replacement of a pod was created, in the words of its controller."""
-        uid, told = owner_of(pod).get("uid"), "nothing replaces it"
-        for event in _scanned(self.snapshot, _EVENTS):
-            if at(event, "involvedObject", "uid") == uid and uid and event.get("reason") == "FailedCreate":
-                told = str(event.get("message")).removeprefix(_COMBINED)
-        return told
+        uid = str(owner_of(pod).get("uid") or "")
+        return (uid and self._failures().get(uid)) or "nothing replaces it"
 
-    def _refused(self) -> Iterator[tuple[str, Workload, str]]:
-        """The sets that want more pods than they have, since the server refuses them: uid, workload, its message."""
-        refusals = {
+    def _failures(self) -> dict[str, str]:
+        """What controllers say of pods that they could not create, by the uid of the set."""
+        return {
             str(at(event, "involvedObject", "uid")): str(event.get("message")).removeprefix(_COMBINED)
             for event in _scanned(self.snapshot, _EVENTS)
             if event.get("reason") == "FailedCreate"
         }
+
+    def _refused(self) -> Iterator[tuple[str, Workload, str]]:
+        """The sets that want more pods than they have, since the server refuses them: uid, workload, its message."""
+        refusals = self._failures()
         for resource in (_REPLICA_SETS, _STATEFUL_SETS, _DAEMON_SETS, _JOBS):
             for held in _scanned(self.snapshot, resource):
                 failure = find(at(held, "status", "conditions"), "ReplicaFailure") or {}

@@ -75,24 +75,13 @@ class GoneVersions:
 
         One that the values leave out breaks nothing, and one that asks what the server serves neither.
         """
-        item = Item(
-            {"apiVersion": template.api_version, "kind": template.kind, "metadata": {"name": template.name}},
-            "manifest",
-            template.file,
-            template.line,
-        )
-        life = lifecycle_of(template.api_version, template.kind)
+        item, life = Item.of_template(template), lifecycle_of(template.api_version, template.kind)
+        why = "it asks the server first" if template.asks_server else ""
+        why = "the values leave it out" if left_out else why
         if not template.is_plain:
-            yield unread(f"{template.file}:{template.line}", "the version in a template depends on values", item)
+            yield unread(item.place, "the version in a template depends on values", item)
         elif life is not None:
             for row in self._written(item, life):
-                why = (
-                    "the values leave it out"
-                    if left_out
-                    else "it asks the server first"
-                    if template.asks_server
-                    else ""
-                )
                 evidence = f"{row.evidence}; {why}"
                 yield row._replace(severity="info", breaks=False, evidence=evidence) if why else row
 

@@ -45,6 +45,12 @@ class Item:
     release: str = ""
     """The release of a chart that it belongs to, as ``namespace/name``."""
 
+    @classmethod
+    def of_template(cls, template: Template, line: int = 0) -> Item:
+        """What is known of the object of a template that is not rendered; ``line`` counts from its first one."""
+        obj = {"apiVersion": template.api_version, "kind": template.kind, "metadata": {"name": template.name}}
+        return cls(obj, "manifest", template.file, template.line + line)
+
     @property
     def api_version(self) -> str:
         return str(self.obj.get("apiVersion") or "")

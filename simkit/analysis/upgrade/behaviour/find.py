@@ -145,11 +145,10 @@ class BehaviourSearch:
 
     def template(self, template: ChartTemplate) -> Iterator[Break]:
         """The labels and taints that a template names, as far as its text tells it."""
-        obj = {"apiVersion": template.api_version, "kind": template.kind, "metadata": {"name": template.name}}
         for _, aim in self._names:
             for number, line in lines_naming(template.text, aim.detector.name, aim.detector.instead):
-                item = Item(obj, "manifest", template.file, template.line + number)
-                if self._holds(aim.detector, line, obj, {}):
+                item = Item.of_template(template, number)
+                if self._holds(aim.detector, line, item.obj, {}):
                     evidence = f"line {item.line} of the template names {aim.detector.name}"
                     yield self._row(item, aim, (), evidence, named=aim.detector.name)
 
