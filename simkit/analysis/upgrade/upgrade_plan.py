@@ -15,9 +15,9 @@ from simkit.analysis.upgrade.behaviour.entries import behaviour_entries
 from simkit.analysis.upgrade.breaks import Break
 from simkit.analysis.upgrade.definitions import delays
 from simkit.analysis.upgrade.items import Item
+from simkit.analysis.upgrade.refused_objects import FIELD
 from simkit.analysis.upgrade.removed_resources import GUIDE
 from simkit.analysis.upgrade.span import ReleaseSpan
-from simkit.analysis.upgrade.unknown_fields import FIELD
 from simkit.meta.names import GroupKind, GroupVersion
 from simkit.meta.visible_text import html_text
 from simkit.schema.catalogue import Catalogue, Resource

@@ -19,11 +19,11 @@ from simkit.analysis.upgrade.definitions import CustomVersions
 from simkit.analysis.upgrade.gone_versions import CHECK, GoneVersions, unread
 from simkit.analysis.upgrade.items import Item, Items, chart_release, read_items, stored_items, with_bodies
 from simkit.analysis.upgrade.named_versions import CONFIGURATION, RULE, STREAMS, ItemBindings, NamedVersions
+from simkit.analysis.upgrade.refused_objects import UnknownFields, validation_breaks
 from simkit.analysis.upgrade.removed_resources import served_elements
 from simkit.analysis.upgrade.replay import Refusals, refusals
 from simkit.analysis.upgrade.requests import CALLER, NOISE, Metrics, caller_breaks, metric_breaks
 from simkit.analysis.upgrade.span import ReleaseSpan
-from simkit.analysis.upgrade.unknown_fields import UnknownFields
 from simkit.meta.errors import SimkitError
 from simkit.meta.visible_text import html_text
 from simkit.schema.lifecycle import lifecycle_of, successor
@@ -109,8 +109,6 @@ class UpgradeReport(Result):
 
         Raises SimkitError for a report without a cluster to fork.
         """
-        from simkit.analysis.upgrade.tightened_validation import validation_breaks
-
         rows = (*self.rows, *validation_breaks(self.items, self._forkable(), self.span))
         return replace(self, rows=tuple(sorted(rows, key=_order)))
 
