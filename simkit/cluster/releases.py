@@ -147,8 +147,6 @@ def at_release(options: Options, release: str) -> Options:
 
 
 def _known(key: str, whole: Catalogue) -> bool:
-    from simkit.meta.errors import SimkitError
-
     try:
         configured(whole.release, {key: True})
     except SimkitError:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.rendering import text_lines
-from simkit.analysis.result import Result
+from simkit.analysis.result import InLines
 from simkit.cluster.control_plane import ControlPlane
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_info import RequestInfo
@@ -75,8 +75,8 @@ class TraceStep:
         return (*self.detail, *map(str, self.changes))
 
 
-@dataclass(frozen=True, slots=True)
-class TracedRequest(Result):
+@dataclass(frozen=True, slots=True, repr=False)
+class TracedRequest(InLines):
     """A request with the steps that it took. True if it succeeded."""
 
     request: Request
@@ -110,11 +110,6 @@ class TracedRequest(Result):
         for step in self.steps:
             yield f"  {step.stage}: {step.name}: {step.outcome}"
             yield from (f"      {line}" for line in step.lines())
-
-    def __str__(self) -> str:
-        return text_lines(self.lines())
-
-    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         rows = "".join(

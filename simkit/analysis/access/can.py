@@ -29,8 +29,7 @@ from simkit.analysis.rbac.objects import display_name
 from simkit.analysis.rbac.subject import Members, normalize_subject, several_groups, text_of
 from simkit.analysis.rbac.tables import rule_text, table
 from simkit.analysis.rbac.unknown_names import known_subject, unnamed
-from simkit.analysis.rendering import text_lines
-from simkit.analysis.result import Result
+from simkit.analysis.result import InLines
 from simkit.logic.authorizers.chain import AuthorizerChain
 from simkit.logic.rbac.binding import GROUP, USER, Subject
 from simkit.logic.rbac.index import AccessIndex
@@ -44,8 +43,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True)
-class AccessDecision(Result):
+@dataclass(frozen=True, repr=False)
+class AccessDecision(InLines):
     """A decision about one question, with its explanation. It is true in a condition exactly if it allows.
 
     ``decision`` is the authorizer's own, with its reason and evidence. ``admission`` is a sentence about what the
@@ -150,11 +149,6 @@ class AccessDecision(Result):
             yield f"near miss: {miss}"
         if self.who_is_meant is not None:
             yield from filter(None, (self.who_is_meant(),))
-
-    def __str__(self) -> str:
-        return text_lines(self.lines())
-
-    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         head, *more = self.lines()

@@ -30,7 +30,7 @@ from simkit.meta.errors import SimkitError
 from simkit.meta.identity import administrator
 from simkit.meta.message import Request, Response
 from simkit.meta.names import GroupVersion, GroupVersionKind
-from simkit.meta.objects import Object, at, name_of, namespace_of
+from simkit.meta.objects import Object, at, group_version_of, name_of, namespace_of
 from simkit.meta.whole_file import write_whole
 from simkit.present.escaping import patch_lines, patch_path, readable_path
 from simkit.schema.catalogue import Catalogue
@@ -324,15 +324,15 @@ def refusal(obj: Object, server: Sandbox, release: str) -> str:
 
 def create_on_trial(obj: Object, server: Sandbox, release: str) -> Response | None:
     """The answer to a trial of creating an object; None for a kind that is no built-in one of the release."""
-    group, version = GroupVersion.parse(str(obj.get("apiVersion")))
-    resource = Catalogue.for_release(release).kind(GroupVersionKind(group, version, str(obj.get("kind"))))
+    known = Catalogue.for_release(release)
+    resource = known.kind(GroupVersionKind(*GroupVersion.parse(str(obj.get("apiVersion"))), str(obj.get("kind"))))
     if resource is None or "create" not in resource.verbs:
         return None
     namespace = (namespace_of(obj) or "default") if resource.namespaced else ""
     if namespace:
         ensure_namespace(server, namespace)
     if resource.kind == "Pod":
-        _ensure_named(obj, namespace, server)
+        _ensure_named(obj, namespace, server, known)
     target = f"{resource.collection(namespace)}?dryRun=All&fieldValidation=Strict"
     metadata = {name: value for name, value in (at(obj, "metadata") or {}).items() if name not in _OF_SERVERS}
     if not resource.namespaced:
@@ -349,35 +349,22 @@ def ensure_namespace(server: Sandbox, namespace: str) -> None:
     server.perform(Request.of("POST", "/api/v1/namespaces", body), identity=administrator())
 
 
-def _ensure_named(pod: Object, namespace: str, server: Sandbox) -> None:
+def _ensure_named(pod: Object, namespace: str, server: Sandbox, known: Catalogue) -> None:
     """Create what a pod names and admission looks up, where it is not there: a manifest says nothing of it."""
-    for path, collection, made in _LOOKED_UP:
-        name = at(pod, *path)
-        if isinstance(name, str) and name:
-            target = collection.format(namespace=namespace)
-            server.perform(Request.of("POST", target, {**made, "metadata": {"name": name}}), identity=administrator())
+    for field, made in _LOOKED_UP.items():
+        name = at(pod, "spec", field)
+        resource = known.kind(GroupVersionKind(*group_version_of(made), made["kind"]))
+        if isinstance(name, str) and name and resource is not None:
+            body = {**made, "metadata": {"name": name}}
+            server.perform(Request.of("POST", resource.collection(namespace), body), identity=administrator())
 
 
-_PRIORITIES: Final = f"{api_group('scheduling')}/v1"
-_RUNTIMES: Final = f"{api_group('node')}/v1"
-_LOOKED_UP: Final = (
-    (
-        ("spec", "serviceAccountName"),
-        "/api/v1/namespaces/{namespace}/serviceaccounts",
-        {"apiVersion": "v1", "kind": "ServiceAccount"},
-    ),
-    (
-        ("spec", "priorityClassName"),
-        f"/apis/{_PRIORITIES}/priorityclasses",
-        {"apiVersion": _PRIORITIES, "kind": "PriorityClass", "value": 0},
-    ),
-    (
-        ("spec", "runtimeClassName"),
-        f"/apis/{_RUNTIMES}/runtimeclasses",
-        {"apiVersion": _RUNTIMES, "kind": "RuntimeClass", "handler": "any"},
-    ),
-)
-"""The field of a pod, the collection in which it must be, and the object to make."""
+_LOOKED_UP: Final[Mapping[str, Object]] = {
+    "serviceAccountName": {"apiVersion": "v1", "kind": "ServiceAccount"},
+    "priorityClassName": {"apiVersion": f"{api_group('scheduling')}/v1", "kind": "PriorityClass", "value": 0},
+    "runtimeClassName": {"apiVersion": f"{api_group('node')}/v1", "kind": "RuntimeClass", "handler": "any"},
+}
+"""The fields of a pod that name an object, and the object to make."""
 
 
 __all__ = ["MigratedFile", "MigratedObject", "Migration", "create_on_trial", "ensure_namespace", "migrate", "refusal"]

@@ -23,7 +23,7 @@ from simkit.logic.migration.migrate_object import migrate_object
 from simkit.meta.identity import administrator
 from simkit.meta.message import Request, Response
 from simkit.meta.names import GroupVersion
-from simkit.meta.objects import Object
+from simkit.meta.objects import Object, namespace_of
 from simkit.schema.lifecycle import every_resource, lifecycle_of
 from simkit.schema.releases import minor_of
 from simkit.seams.snapshot import Sandbox
@@ -142,12 +142,10 @@ def _created(obj: Object, server: Sandbox) -> Response:
     resource = next(
         each for name, each in every_resource() if (name, each.kind) == (obj.get("apiVersion"), obj.get("kind"))
     )
-    prefix = resource.path
+    namespace = namespace_of(obj) or "default"
     if resource.namespaced:
-        namespace = (obj.get("metadata") or {}).get("namespace") or "default"
         ensure_namespace(server, namespace)
-        prefix = f"{prefix}/namespaces/{namespace}"
-    request = Request.of("POST", f"{prefix}/{resource.resource}?dryRun=All", obj)
+    request = Request.of("POST", f"{resource.collection(namespace)}?dryRun=All", obj)
     return server.perform(request, identity=administrator())
 
 
