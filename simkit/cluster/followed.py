@@ -13,8 +13,8 @@ from simkit.analysis.history.follow import follow as follow_live
 from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.subject import Members
 from simkit.cluster.control_plane import ControlPlane
-from simkit.meta.names import GroupResource, Key
-from simkit.meta.objects import Object, name_of, namespace_of
+from simkit.logic.rbac.binding import key_of
+from simkit.meta.objects import Object
 from simkit.meta.warning import warn_user
 from simkit.meta.wrong_names import with_explained_calls
 from simkit.seams import Compacted
@@ -52,16 +52,15 @@ class FollowedCluster:
     def _objects(self) -> list[Object]:
         return [entry.object for resource in self._captured for entry in self._store.scan(resource)]
 
-    def _is_gone(self, resource: GroupResource, obj: Object) -> bool:
-        return self._store.get(Key(resource, namespace_of(obj), name_of(obj))) is None
-
     def __iter__(self) -> Iterator[AccessEvent]:
         now = self._plane.clock.now()
         try:
             changes = list(self._store.changes(after=self._revision))
         except Compacted:
             self._revision, known, objects = self._store.revision, self._follower.snapshot, self._objects()
-            gone = [obj for one in self._captured for obj in known.scan(one) if self._is_gone(one, obj)]
+            gone = [
+                obj for one in self._captured for obj in known.scan(one) if self._store.get(key_of(obj, one)) is None
+            ]
             yield from self._follower.take(
                 [*map(ObjectChange, objects), *(ObjectChange(obj, True) for obj in gone)], now
             )

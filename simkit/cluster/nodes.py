@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -173,16 +173,12 @@ def adopt_nodes(made: ControlPlane, names: Sequence[str]) -> list[str]:
     known = {name_of(node): node for node in snapshot.scan(NODES)}
     unknown = [name for name in names if name not in known]
     if unknown:
-        raise SimkitError(f"no node {unknown[0]!r}; there are {_named(known)}")
+        raise SimkitError(f"no node {unknown[0]!r}; there are {', '.join(sorted(known)[:10]) or 'none'}")
     wanted = [name for name in names or known if name not in simulation.kubelets.nodes]
     if made.captured is not None:
         simulation.kubelets.unknown = frozenset(REFERENCES - frozenset(made.captured))
     simulation.adopt([known[name] for name in wanted], snapshot.scan(PODS))
     return wanted
-
-
-def _named(names: Iterable[str]) -> str:
-    return ", ".join(sorted(names)[:10]) or "none"
 
 
 def rehearsal_of(origin: ControlPlane, settings: Mapping[str, str]) -> ControlPlane:

@@ -109,10 +109,6 @@ def _base(server: ControlPlane) -> Catalogue:
     return catalogue_of(options)
 
 
-def _roles(server: ControlPlane) -> RBACAuthorizer:
-    return _following(server, RBACAuthorizer(AccessIndex.of(server.everything())))
-
-
 def _following(server: ControlPlane, roles: RBACAuthorizer) -> RBACAuthorizer:
     server.store.listen(roles.follow, RESOURCES)
     return roles
@@ -338,7 +334,11 @@ PARTS: Final[tuple[Part, ...]] = (
         lambda server: Extensions.of(server.options, server.store, server.base.behaviour, calls=server.calls),
         lambda fork, origin: origin.extensions.fork(fork.store, fork.base.behaviour),
     ),
-    Part("roles", _roles, lambda fork, origin: _following(fork, origin.roles.fork())),
+    Part(
+        "roles",
+        lambda server: _following(server, RBACAuthorizer(AccessIndex.of(server.everything()))),
+        lambda fork, origin: _following(fork, origin.roles.fork()),
+    ),
     Part.anew("metrics", _metrics),
     Part("access", _access, _access),
     Part.anew("authorizer", lambda server: server.access.authorizer()),

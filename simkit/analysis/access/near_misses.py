@@ -7,6 +7,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import count
+from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 import yaml
@@ -87,15 +88,11 @@ def near_misses(
     found: dict[Key, NearMiss] = {}
     for subject in principals:
         for grant in index.grants_of_subject(subject):
-            nearest = min(_of_grant(grant, ask, target), key=_distance, default=None)
+            nearest = min(_of_grant(grant, ask, target), key=attrgetter("kind"), default=None)
             if nearest is not None:
                 found.setdefault(grant.binding, nearest)
     ordered = sorted(found.values(), key=lambda miss: (miss.kind, miss.grant.namespace != ask.namespace))
     return tuple(ordered[:MAX_NEAR_MISSES])
-
-
-def _distance(miss: NearMiss) -> int:
-    return miss.kind
 
 
 def _of_grant(grant: Grant, ask: Attributes, target: Permission) -> Iterator[NearMiss]:

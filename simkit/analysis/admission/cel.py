@@ -164,7 +164,8 @@ def cel(
         return replace(read, cost=failure.cost, error=shown)
     except BudgetExceeded as exceeded:
         return replace(read, cost=budget, error=f"ERROR: {exceeded}")
-    return replace(read, value=_plain(value), type=_shown_type(program.type, value), cost=cost)
+    shown = str(program.type) if program.type != DYN else type_of(value).name
+    return replace(read, value=_plain(value), type=shown, cost=cost)
 
 
 def _check_value(value: Any, where: str) -> None:
@@ -185,10 +186,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {plain_key(key): _plain(item) for key, item in value.items()}
     return [_plain(item) for item in value] if isinstance(value, list) else value
-
-
-def _shown_type(found: Type, value: Any) -> str:
-    return str(found) if found != DYN else type_of(value).name
 
 
 def _declared(name: str, given: TypeSource, release: str) -> DeclType | Type:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from simkit.analysis.catalogue import POLICIES, POLICY_BINDINGS, catalogue_of
 from simkit.analysis.rbac.index import chain_of
+from simkit.analysis.rbac.objects import captured_objects
 from simkit.kinds.conversions.convert import convert, convertible
 from simkit.logic.policy.attributes import NAMESPACES, AdmissionAttributes
 from simkit.logic.policy.binding import Binding, BoundPolicy, bind_policies
@@ -100,9 +101,7 @@ def select_policies(snapshot: Snapshot, manifests: Iterable[Object] | None) -> P
 
 
 def _stored(snapshot: Snapshot) -> tuple[list[Object], list[Object]]:
-    known = snapshot.captured()
-    found = [list(snapshot.scan(resource)) if resource in known else [] for resource in (POLICIES, POLICY_BINDINGS)]
-    return found[0], found[1]
+    return list(captured_objects(snapshot, POLICIES)), list(captured_objects(snapshot, POLICY_BINDINGS))
 
 
 def _of(objects: Iterable[Object], kind: str) -> list[Object]:
@@ -125,14 +124,11 @@ def simulated_writes(
     for resource in reader.catalogue.stored():
         if resource.storage not in reader.snapshot.captured():
             continue
-        kinds = [each for each in operations if any(_may(policy, reader, each, resource) for policy in chosen.policies)]
+        rules = [policy.policy.constraints for policy in chosen.policies]
+        kinds = [each for each in operations if any(one.may_match(reader, each, resource.gvr, "") for one in rules)]
         if kinds:
             for obj in tracked(reader.snapshot.scan(resource.storage), f"judging {resource.storage}"):
                 yield resource, write_attributes(obj, resource, kinds[0], identity, reader.catalogue)
-
-
-def _may(policy: BoundPolicy[Policy], reader: SnapshotReader, operation: str, resource: Resource) -> bool:
-    return policy.policy.constraints.may_match(reader, operation, resource.gvr, "")
 
 
 def write_attributes(
@@ -141,7 +137,6 @@ def write_attributes(
     """The admission attributes of a write of an unchanged object: a creation or an update."""
     preferred = catalogue.preferred(resource.group_resource) or resource
     own = resource.storage == NAMESPACES
-    options: Mapping[str, str] = {}
     return AdmissionAttributes(
         identity,
         operation,
@@ -152,5 +147,5 @@ def write_attributes(
         name_of(obj),
         obj,
         obj if operation == "UPDATE" else None,
-        options,
+        {},
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from simkit.analysis.admission.simulated_writes import OPERATIONS, SnapshotReader, write_attributes
 from simkit.analysis.catalogue import catalogue_of
+from simkit.analysis.rbac.objects import captured_objects
 from simkit.analysis.rbac.tables import table
 from simkit.logic.policy.matching import Constraints
 from simkit.meta.domain import ADMISSION_GROUP
@@ -59,7 +60,7 @@ def webhook_coverage(snapshot: Snapshot) -> pd.DataFrame:
 def _rows(snapshot: Snapshot) -> Iterator[tuple[Any, ...]]:
     reader = SnapshotReader(snapshot)
     for kind, resource in CONFIGURATIONS.items():
-        for configuration in snapshot.scan(resource) if resource in snapshot.captured() else ():
+        for configuration in captured_objects(snapshot, resource):
             for row in configuration.get("webhooks") or ():
                 if not row.get("rules"):
                     continue

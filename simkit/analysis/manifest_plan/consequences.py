@@ -252,11 +252,6 @@ def _blocked(snapshot: Snapshot) -> Iterator[str]:
                 yield f"{namespace_of(budget)}/{name_of(budget)}"
 
 
-def nodes_of(snapshot: Snapshot) -> Sequence[Object]:
-    """The nodes of a snapshot; none where they were not captured."""
-    return list(snapshot.scan(NODES)) if NODES in snapshot.captured() else []
-
-
 def images_of(obj: Object | None) -> frozenset[str]:
     """The images in the pod templates of an object; of none where there is no object."""
     return frozenset(str(one["image"]) for spec in _specs(obj) for one in containers_of(spec) if one.get("image"))

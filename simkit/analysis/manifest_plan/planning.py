@@ -21,7 +21,6 @@ from simkit.analysis.manifest_plan.consequences import (
     is_watched,
     knows_access,
     missing_rows,
-    nodes_of,
     path_rows,
     places_of_bindings,
     pod_rows,
@@ -37,7 +36,8 @@ from simkit.analysis.manifest_plan.result import (
     Section,
     values_withheld,
 )
-from simkit.analysis.operations.observation import OperationSandbox, RehearsalCluster
+from simkit.analysis.operations.observation import NODES, OperationSandbox, RehearsalCluster
+from simkit.analysis.rbac.objects import captured_objects
 from simkit.analysis.rbac.subject import Members
 from simkit.analysis.rendering import counted
 from simkit.analysis.upgrade.removed_resources import without_successor
@@ -207,7 +207,12 @@ class _Planner:
         if self._prune:
             former |= set(pruned(snapshot, kept, self._prune))
         catalogue = {one.storage: one for one in catalogue_of(snapshot).stored()}
-        there = [key for key in sorted(former) if key.resource in catalogue and _may_exist(snapshot, key)]
+        there = [
+            key
+            for key in sorted(former)
+            if key.resource in catalogue
+            and (key.resource not in snapshot.captured() or _object(snapshot, key) is not None)
+        ]
         changes = [writer.delete(catalogue[key.resource], key.namespace, key.name) for key in there]
         found = [places.get(key, ("", None)) for key in there]
         return [replace(change, file=file, line=line) for change, (file, line) in zip(changes, found, strict=True)]
@@ -251,7 +256,9 @@ class _Planner:
         """Pods and budgets, if the change concerns them and the cluster can simulate its nodes."""
         if not any(is_watched(one.resource) for one in touched):
             return
-        if not hasattr(self._origin, "rehearsal") or not nodes_of(self._before.snapshot()):
+        if not hasattr(self._origin, "rehearsal") or not any(
+            True for _ in captured_objects(self._before.snapshot(), NODES)
+        ):
             self._notes.append("Whether pods run was not judged, since no nodes were captured.")
             return
 
@@ -342,10 +349,6 @@ def _content_rows(touched: Sequence[ObjectChange], before: Snapshot, after: Snap
 def _origins(manifests: Dump) -> list[tuple[str, int | None]]:
     """File and line of each object, in the order of the objects."""
     return [manifests.origins.get(key, ("", None)) for key in manifests.keyed]
-
-
-def _may_exist(snapshot: Snapshot, key: Key) -> bool:
-    return key.resource not in snapshot.captured() or _object(snapshot, key) is not None
 
 
 def _object(snapshot: Snapshot, key: Key) -> Object | None:

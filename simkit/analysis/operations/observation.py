@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, Final, Protocol
 
 from simkit.analysis.operations.result import Moment, Operation, PodOutcome, WorkloadAvailability
+from simkit.analysis.rbac.objects import captured_objects
 from simkit.logic.workloads.pods import has_ended, is_ready
 from simkit.logic.workloads.status_conditions import find
 from simkit.meta.errors import SimkitError
@@ -60,7 +61,7 @@ class Observation:
         self.seconds = 0.0
         cluster.advance(settling)
         self.before = {uid_of(pod): pod for pod in self._pods()}
-        self._owners = {uid_of(each): each for each in _scanned(self.snapshot, _REPLICA_SETS)}
+        self._owners = {uid_of(each): each for each in captured_objects(self.snapshot, _REPLICA_SETS)}
         self.lacking: dict[Workload, int] = {}
         """How many pods a workload lacks that the server refused."""
         self._refused_before = {uid for uid, _, _ in self._refused()}
@@ -173,7 +174,7 @@ class Observation:
         """What controllers say of pods that they could not create, by the uid of the set."""
         return {
             str(at(event, "involvedObject", "uid")): str(event.get("message")).removeprefix(_COMBINED)
-            for event in _scanned(self.snapshot, _EVENTS)
+            for event in captured_objects(self.snapshot, _EVENTS)
             if event.get("reason") == "FailedCreate"
         }
 
@@ -181,7 +182,7 @@ class Observation:
         """The sets that want more pods than they have, since the server refuses them: uid, workload, its message."""
         refusals = self._failures()
         for resource in (_REPLICA_SETS, _STATEFUL_SETS, _DAEMON_SETS, _JOBS):
-            for held in _scanned(self.snapshot, resource):
+            for held in captured_objects(self.snapshot, resource):
                 failure = find(at(held, "status", "conditions"), "ReplicaFailure") or {}
                 why = refusals.get(uid_of(held)) or str(failure.get("message") or "")  # of many Events some are dropped
                 if why and _lacking_pods(held):
@@ -247,7 +248,7 @@ class Observation:
         return {
             (namespace_of(each), f"{_KINDS[resource.resource]}/{name_of(each)}"): at(each, "spec", "replicas") or 0
             for resource in _COUNTED
-            for each in _scanned(self.snapshot, resource)
+            for each in captured_objects(self.snapshot, resource)
         }
 
     def _moment(self) -> Moment:
@@ -268,10 +269,6 @@ def _lacking_pods(held: Object) -> int:
     else:  # a Job
         wanted, there = 1, any(status.get(name) for name in ("active", "succeeded", "failed"))
     return max(0, int(wanted or 0) - int(there or 0))
-
-
-def _scanned(snapshot: Snapshot, resource: GroupResource) -> Iterable[Object]:
-    return snapshot.scan(resource) if resource in snapshot.captured() else ()
 
 
 def uid_of(obj: Object) -> str:

@@ -71,6 +71,11 @@ def require_captured(snapshot: Snapshot, resources: Iterable[GroupResource] = RB
         raise IncompleteSnapshot(missing)
 
 
+def captured_objects(snapshot: Snapshot, resource: GroupResource) -> Iterable[Object]:
+    """The objects of a resource; none where it was not captured."""
+    return snapshot.scan(resource) if resource in snapshot.captured() else ()
+
+
 def all_bindings(snapshot: Snapshot) -> Iterator[Binding]:
     """Every binding, cluster-wide ones first."""
     for resource in (CLUSTER_ROLE_BINDINGS, ROLE_BINDINGS):

@@ -7,7 +7,14 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from simkit.analysis.caveats import about_access
-from simkit.analysis.rbac.objects import SERVICE_ACCOUNTS, all_bindings, all_roles, display_name, kind_of
+from simkit.analysis.rbac.objects import (
+    SERVICE_ACCOUNTS,
+    all_bindings,
+    all_roles,
+    captured_objects,
+    display_name,
+    kind_of,
+)
 from simkit.analysis.rbac.subject import normalize_subject, parse_subject, text_of
 from simkit.analysis.rbac.unknown_names import check_namespace
 from simkit.logic.rbac.binding import SERVICE_ACCOUNT, Binding, Subject
@@ -132,16 +139,15 @@ def subjects(snapshot: Snapshot) -> pd.DataFrame:
     for binding in all_bindings(snapshot):
         (local if binding.namespace else wide).update(set(map(normalize_subject, binding.subjects)))
     captured = SERVICE_ACCOUNTS in snapshot.captured()
-    accounts = {Subject(SERVICE_ACCOUNT, name_of(obj), namespace_of(obj)) for obj in _accounts(snapshot)}
+    accounts = {
+        Subject(SERVICE_ACCOUNT, name_of(obj), namespace_of(obj))
+        for obj in captured_objects(snapshot, SERVICE_ACCOUNTS)
+    }
     rows = []
     for subject in sorted(accounts | wide.keys() | local.keys()):
         exists = subject in accounts if captured and subject.kind == SERVICE_ACCOUNT else None
         rows.append((text_of(subject), exists, wide[subject] + local[subject], wide[subject]))
     return table(rows, SUBJECT_COLUMNS)
-
-
-def _accounts(snapshot: Snapshot) -> Iterable[Any]:
-    return snapshot.scan(SERVICE_ACCOUNTS) if SERVICE_ACCOUNTS in snapshot.captured() else ()
 
 
 @about_access()

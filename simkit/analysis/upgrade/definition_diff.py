@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from simkit.analysis.rbac.tables import SEVERITY_WORDS, table
 from simkit.analysis.result import Result
 from simkit.analysis.upgrade.items import read_items
-from simkit.analysis.upgrade.schema_changes import SchemaChange, schema_changes
+from simkit.analysis.upgrade.schema_changes import schema_changes
 from simkit.kinds.conversions import convert
 from simkit.logic.lifecycle.calendar import Track, track_of
 from simkit.meta.domain import EXTENSIONS_GROUP
@@ -184,11 +184,8 @@ def _version(
         yield DefinitionChange("info", False, name, version, "deprecated", told, "Clients of it get a warning.")
     yield from _subresources(name, version, old, new)
     first, second = (at(each, "schema", "openAPIV3Schema") or {} for each in (old, new))
-    yield from (_of_schema(name, version, each) for each in schema_changes(first, second))
-
-
-def _of_schema(name: str, version: str, change: SchemaChange) -> DefinitionChange:
-    return DefinitionChange(change.severity, change.breaks, name, version, change.field, change.change, change.why)
+    for field, change, severity, breaks, why in schema_changes(first, second):
+        yield DefinitionChange(severity, breaks, name, version, field, change, why)
 
 
 def _subresources(

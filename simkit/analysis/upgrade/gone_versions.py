@@ -88,11 +88,13 @@ class GoneVersions:
     # Stored objects
 
     def _stored(self, item: Item, life: Lifecycle | None) -> Iterator[Break]:
+        # A server of the first release may have chosen the version for an answer, which then says nothing.
+        was_listed = bool(self.span.start) and is_served(item.api_version, item.kind, self.span.start)
         if life is not None and self._is_unreachable(item, life):
             evidence = "no other version of it is served"
             remedy = self._remedy(item, life)
             yield self._row(item, life, evidence, "critical", remedy=remedy, what="its objects are lost")
-        elif life is not None and item.file and self.is_gone(life) and not self._was_listed(item):
+        elif life is not None and item.file and self.is_gone(life) and not was_listed:
             remedy = self._remedy(item, life)
             yield self._row(item, life, "the file has the object in this version", "medium", remedy=remedy)
         managed = [each for each in at(item.obj, "metadata", "managedFields") or () if isinstance(each, Mapping)]
@@ -122,10 +124,6 @@ class GoneVersions:
     def _is_unreachable(self, item: Item, life: Lifecycle) -> bool:
         found = self.removed.kind(item.api_version, item.kind)
         return self.is_gone(life) and found is not None and found.objects_unreachable
-
-    def _was_listed(self, item: Item) -> bool:
-        """True if a server of the first release may have chosen the version for an answer, which then says nothing."""
-        return bool(self.span.start) and is_served(item.api_version, item.kind, self.span.start)
 
     def _applied(self, item: Item, *, known: bool) -> Iterator[Break]:
         """The breaks by the last applied configuration. Field managers, if known, override a stale annotation."""

@@ -146,7 +146,7 @@ def _group(cause: Cause, name: str, paths: Sequence[Path], proofs: Sequence[Proo
 
     path = paths[0]
     return {
-        "id": _id(cause, path),
+        "id": stable_id("p", str(cause.key), *(f"{step.primitive.id} {step.target}" for step in path.steps)),
         "cause": name,
         "goals": list(dict.fromkeys(path.goal.name for path in paths)),
         "subjects": list(dict.fromkeys(path.subject for path in paths)),
@@ -184,11 +184,6 @@ def _steps(path: Path) -> list[dict[str, Any]]:
         }
         for step in path.steps
     ]
-
-
-def _id(cause: Cause, path: Path) -> str:
-    """A short hash of a cause and a way; it changes only with one of them."""
-    return stable_id("p", str(cause.key), *(f"{step.primitive.id} {step.target}" for step in path.steps))
 
 
 def stable_id(letter: str, *parts: str) -> str:

@@ -27,11 +27,11 @@ def page_data(
 ) -> dict[str, Any]:
     """The details that the page shows when they are opened. What its lines say already is not repeated."""
     causes = [*folded["causes_shown"], *(one for _, _, some in folded["causes_folded"] for one in some)]
-    steps = [step for way in content["path_groups"] for step in way["steps"]]
+    steps = {step["primitive"]: step for way in content["path_groups"] for step in way["steps"]}
     return {
         "findings": [_finding(one, checks) for _, some in findings for one in some],
         "causes": [_cause(one) for one in causes],
-        "primitives": [[step[name] for name in _OF_PRIMITIVE] for step in _once(steps)],
+        "primitives": [[step[name] for name in _OF_PRIMITIVE] for step in steps.values()],
         "ways": [_way(one) for one in content["path_groups"]],
         "about": {name: content[name] for name in ("name", "release", "made", "sha256")},
     }
@@ -42,11 +42,6 @@ def graph_data(content: Record) -> dict[str, Any]:
     proven = [way for way in content["path_groups"] if way["proof"]]
     proofs = [([f"{way['proof']['subject']} -> {goal}" for goal in way["goals"]], way["proof"]) for way in proven]
     return {"graph": content["graph"], "proofs": proofs}
-
-
-def _once(steps: Sequence[Record]) -> list[Record]:
-    """One step of each primitive."""
-    return list({step["primitive"]: step for step in steps}.values())
 
 
 def _finding(one: Record, checks: Mapping[str, Record]) -> dict[str, Any]:
