@@ -5,9 +5,8 @@ from simkit.analysis.access.matrix import access_matrix
 from simkit.analysis.access.permissions import permissions
 from simkit.analysis.access.who_can import who_can
 from simkit.analysis.admission.cel import cel
-from simkit.analysis.admission.policies import PolicyEffect, policy_coverage, policy_effect
+from simkit.analysis.admission.policies import PolicyEffect, policy_coverage, policy_effect, webhook_coverage
 from simkit.analysis.admission.proof import PolicyProof
-from simkit.analysis.admission.webhooks import webhook_coverage
 from simkit.analysis.audit_log.events import audit_events
 from simkit.analysis.causes import Cause, Causes, Remedy, causes
 from simkit.analysis.escalation import (
@@ -60,8 +59,7 @@ from simkit.analysis.prove import (
     never,
     no_new_access,
 )
-from simkit.analysis.rbac.members import members_of_files
-from simkit.analysis.rbac.subject import identity_of, parse_subject, text_of
+from simkit.analysis.rbac.subject import identity_of, members_of_files, parse_subject, text_of
 from simkit.analysis.rbac.tables import access_graph, bindings, roles, rules, subject_parts, subjects
 from simkit.analysis.readable_frame import ReadableFrame
 from simkit.analysis.result import Evidence, JsonValue, Result, ResultDict

@@ -166,7 +166,7 @@ def read_audit_log(args: argparse.Namespace) -> list[str | bytes] | None:
 
 def read_members(args: argparse.Namespace) -> Mapping[str, Sequence[str]]:
     """The members of groups according to the files of ``--members``."""
-    from simkit.analysis.rbac.members import members_of_files
+    from simkit.analysis.rbac.subject import members_of_files
 
     return members_of_files(args.members) if args.members else {}
 

@@ -18,8 +18,7 @@ from simkit.meta.errors import SimkitError
 from simkit.schema.releases import is_release
 
 if TYPE_CHECKING:
-    from simkit.analysis.upgrade.breaks import Break
-    from simkit.analysis.upgrade.items import Items
+    from simkit.analysis.upgrade.items import Break, Items
     from simkit.analysis.upgrade.span import ReleaseSpan
     from simkit.analysis.upgrade.upgrade_report import UpgradeReport
     from simkit.cluster.cluster import Cluster
@@ -193,8 +192,8 @@ def _source(path: str, args: argparse.Namespace) -> Any:
 
 
 def _write(found: UpgradeReport, args: argparse.Namespace) -> None:
-    from simkit.analysis.upgrade.breaks import Break
     from simkit.analysis.upgrade.definitions import delays
+    from simkit.analysis.upgrade.items import Break
 
     rows: Sequence[Mapping[Any, Any]] = [row._asdict() for row in found.rows]
     if args.output not in COMPLETE and args.output not in FORMS:

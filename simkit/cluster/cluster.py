@@ -268,7 +268,7 @@ class Cluster(AnalysisMethods, EgressMethods, InspectionMethods, SimulationMetho
         SimkitError
             If the options ask for no audit log.
         """
-        from simkit.cluster.recording import recorded
+        from simkit.cluster.parts import recorded
 
         return recorded(self._control_plane.engine.audit)
 

@@ -6,7 +6,8 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Self, get_args
 
 from simkit.client.controller import Controller
 from simkit.client.reconciler import ReconcilingController
@@ -14,8 +15,8 @@ from simkit.cluster import bootstrap
 from simkit.cluster.access import Access
 from simkit.cluster.controllers import controllers
 from simkit.cluster.extensions import Extensions, performing
+from simkit.cluster.options import Options
 from simkit.cluster.plugins import plugins, read_settings
-from simkit.cluster.recording import audit_of
 from simkit.cluster.releases import catalogue_of
 from simkit.cluster.store_snapshot import Indexers, StoreSnapshot
 from simkit.engine.admission.chain import Chain
@@ -43,7 +44,8 @@ from simkit.engine.pipeline.verbs.server_writes import record_addresses
 from simkit.engine.registry.allocation import ServiceAllocation
 from simkit.engine.registry.write import expire
 from simkit.logic.rbac.index import RESOURCES, AccessIndex
-from simkit.meta.clock import NameSource
+from simkit.meta.clock import Clock, NameSource
+from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object
 from simkit.schema.catalogue import Catalogue
@@ -53,6 +55,11 @@ from simkit.seams import Store
 
 if TYPE_CHECKING:
     from simkit.cluster.control_plane import ControlPlane
+    from simkit.engine.pipeline.audit.auditor import Auditor
+    from simkit.engine.pipeline.audit.backends import Backend
+    from simkit.engine.pipeline.audit.events import Event
+    from simkit.engine.pipeline.audit.policy import Policy
+    from simkit.engine.pipeline.metrics.counters import Metrics
     from simkit.simulation.simulation import Simulation
 
 _LOG: Final = logging.getLogger("simkit.cluster")
@@ -367,3 +374,50 @@ PARTS: Final[tuple[Part, ...]] = (
     Part("latest", lambda _: None, _start_of_snapshots),
 )
 """The parts of a control plane in the order of their creation."""
+
+
+def audit_of(options: Options, clock: Clock, metrics: Metrics, *, forked: bool = False) -> Auditor | None:
+    """The auditor; None if the options name no policy, in which case kube-apiserver records nothing.
+
+    A fork records in memory alone, so that what is tried there does not reach the file.
+    """
+    if options.audit_policy is None:
+        return None
+    from simkit.engine.pipeline.audit.auditor import Auditor
+    from simkit.engine.pipeline.audit.backends import MemoryBackend
+
+    sinks: list[Backend] = [MemoryBackend(options.audit_memory)] if options.audit_memory else []
+    if not forked:
+        sinks += _outside(options)
+    return Auditor(_policy(options.audit_policy), sinks, clock, NameSource(options.seed), metrics)
+
+
+def _policy(given: Policy | str | Path) -> Policy:
+    """The policy in a file, or one that records everything at a level."""
+    from simkit.engine.pipeline.audit.policy import Level, Policy, everything, load
+
+    if isinstance(given, Policy):
+        return given
+    for level in get_args(Level):
+        if given == level:
+            return everything(level)
+    return load(given)
+
+
+def _outside(options: Options) -> list[Backend]:
+    """The file of the log, if there is one."""
+    from simkit.engine.pipeline.audit.backends import LogBackend
+
+    if not options.audit_log_path:
+        return []
+    return [LogBackend(options.audit_log_path, strict=options.audit_log_strict)]
+
+
+def recorded(audit: Auditor | None) -> list[Event]:
+    """The events in memory, oldest first. Raises SimkitError if none are kept there."""
+    from simkit.engine.pipeline.audit.backends import MemoryBackend
+
+    for sink in audit.sinks if audit is not None else ():
+        if isinstance(sink, MemoryBackend):
+            return sink.events
+    raise SimkitError("nothing is recorded; make the cluster with Options(audit_policy='Metadata') or a policy file")

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from simkit.cluster.control_plane import ControlPlane
-    from simkit.cluster.traffic.faults import Fault
-    from simkit.cluster.traffic.recorded_requests import RecordedRequests
+    from simkit.cluster.traffic import Fault, RecordedRequests
     from simkit.engine.egress.policy import ConversionFunction, EgressPolicy, WebhookFunction
 
 
@@ -30,7 +29,7 @@ class TrafficMethods(ObjectMethods):
     @property
     def requests(self) -> RecordedRequests:
         """The requests of clients, over HTTP and in process, since this property was first read."""
-        from simkit.cluster.traffic.faults import Traffic
+        from simkit.cluster.traffic import Traffic
 
         return Traffic.of(self._control_plane.engine).requests
 
@@ -88,7 +87,7 @@ class TrafficMethods(ObjectMethods):
         """
         from random import Random
 
-        from simkit.cluster.traffic.faults import Fault, Traffic
+        from simkit.cluster.traffic import Fault, Traffic
 
         engine = self._control_plane.engine
         meant = (verbs, resources, namespaces, users)

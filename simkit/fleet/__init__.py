@@ -5,8 +5,7 @@ fleet.audit().to_frame()            # all findings, with a column cluster
 fleet.diff(golden="prod-eu")        # who differs from the golden one, in what access
 """
 
-from simkit.fleet.answer import Failure, FleetAnswer
-from simkit.fleet.fleet import Fleet
+from simkit.fleet.fleet import Failure, Fleet, FleetAnswer
 from simkit.fleet.members import Member
 
 __all__ = ["Failure", "Fleet", "FleetAnswer", "Member"]

@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 import pandas as pd
 
-from simkit.analysis import read_suite
+from simkit.analysis import audit, check, compare, read_suite
 from simkit.analysis.access.expectations import Suite
 from simkit.analysis.caveats import with_caveats
 from simkit.analysis.escalation.table.severity import Severity
 from simkit.analysis.readable_frame import ReadableFrame
-from simkit.fleet.answer import Failure, FleetAnswer
+from simkit.analysis.result import Result
 from simkit.fleet.members import Member, members_of
-from simkit.fleet.questions import ClusterQuestion, Question, audited, checked, compared
 from simkit.fleet.workers import run
 from simkit.meta.distribution import install_hint
 from simkit.meta.errors import SimkitError
+from simkit.meta.visible_text import html_text
 from simkit.meta.whole_file import write_whole
 from simkit.present.progress import tracked
 from simkit.seams.caveats import Caveat
+from simkit.seams.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _PLAIN: Final = (str, int, float, bool, type(None))
 
@@ -253,3 +257,90 @@ def _cell(value: Any) -> str | None:
     if value is None or isinstance(value, str):
         return value
     return str(value) if isinstance(value, _PLAIN) else json.dumps(value, default=str)
+
+
+Question = Callable[[Snapshot], pd.DataFrame]
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterQuestion:
+    """A question to one cluster: call it to read the cluster and to get the table."""
+
+    member: Member
+    release: str | None
+    question: Question
+
+    def __call__(self) -> pd.DataFrame:
+        answer = self.question(self.member.snapshot(self.release))
+        table = pd.DataFrame(answer)
+        table.attrs.update(answer.attrs)
+        return table
+
+
+def audited(snapshot: Snapshot, **options: Any) -> pd.DataFrame:
+    """All findings of an audit."""
+    return audit(snapshot, **options).to_frame()
+
+
+def checked(snapshot: Snapshot, suite: Suite) -> pd.DataFrame:
+    """The outcomes of expectations."""
+    return check(snapshot, suite).to_frame()
+
+
+def compared(snapshot: Snapshot, golden: Member, release: str | None) -> pd.DataFrame:
+    """The access of subjects beyond or below that in the golden cluster."""
+    return compare(_golden(golden, release), snapshot)
+
+
+@lru_cache(maxsize=1)
+def _golden(member: Member, release: str | None) -> Snapshot:
+    """The golden cluster, read once by each worker."""
+    return member.snapshot(release)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A cluster that could not be asked, with the reason."""
+
+    cluster: str
+    reason: str
+
+
+class FleetAnswer(Result):
+    """The rows of all clusters together.
+
+    Attributes
+    ----------
+    clusters
+        The clusters that answered, in the order of the fleet.
+    failures
+        The others. One that fails does not keep the rest from answering.
+    """
+
+    def __init__(self, frame: pd.DataFrame, clusters: Sequence[str], failures: Sequence[Failure]) -> None:
+        self._frame, self.clusters, self.failures = frame, tuple(clusters), tuple(failures)
+
+    def __len__(self) -> int:
+        return len(self._frame)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row for each row of each cluster: cluster, and the columns of the question."""
+        return self._frame
+
+    def failed(self) -> pd.DataFrame:
+        """One row for each cluster that gave no answer: cluster, reason."""
+        return ReadableFrame([(each.cluster, each.reason) for each in self.failures], columns=["cluster", "reason"])
+
+    def summary(self) -> pd.DataFrame:
+        """One row for each cluster: cluster, rows (none where it failed), reason (empty where it answered)."""
+        counts: Mapping[Any, int] = self._frame["cluster"].value_counts().to_dict() if len(self._frame) else {}
+        rows: list[tuple[str, int | None, str]] = [(name, int(counts.get(name, 0)), "") for name in self.clusters]
+        rows += [(each.cluster, None, each.reason) for each in self.failures]
+        return ReadableFrame(rows, columns=["cluster", "rows", "reason"])
+
+    def __repr__(self) -> str:
+        failed = f"; {len(self.failures)} failed" if self.failures else ""
+        return f"<{len(self)} rows of {len(self.clusters)} clusters{failed}>"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{html_text(repr(self))}</p>{ReadableFrame(self.summary())._repr_html_()}"

@@ -1,7 +1,6 @@
 from simkit.analysis.admission.cel import cel
-from simkit.analysis.admission.policies import PolicyEffect, policy_coverage, policy_effect
+from simkit.analysis.admission.policies import PolicyEffect, policy_coverage, policy_effect, webhook_coverage
 from simkit.analysis.admission.proof import PolicyProof, prove
-from simkit.analysis.admission.webhooks import webhook_coverage
 
 __all__ = [
     "PolicyEffect",

@@ -19,7 +19,7 @@ from simkit.analysis.escalation.cut.remedy import way_back
 from simkit.analysis.escalation.find.graph import derive_graph, forget_graph
 from simkit.analysis.escalation.find.path_comparison import Paths, paths_of, paths_of_strangers
 from simkit.analysis.escalation.find.queries import WELL_KNOWN
-from simkit.analysis.history.write_authors import WriteAuthors
+from simkit.analysis.history.recorded import WriteAuthors
 from simkit.analysis.least_privilege.change import Change
 from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.objects import RBAC, display_name

@@ -1,4 +1,5 @@
-"""The events of an audit log as questions about the past read them, in memory or from an index on disk.
+"""The events of an audit log as questions about the past read them, in memory or from an index on disk; and the users
+who write objects now, as a log that grows tells them.
 
 An index is for logs that are larger than memory: read once into Parquet files, and asked with DuckDB.
 """
@@ -7,23 +8,24 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from glob import escape
 from importlib import import_module
 from itertools import count
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import IO, Any, Final, NamedTuple
 
 import orjson
 import pandas as pd
 
-from simkit.analysis.audit_log.events import AuditLog, FirstStage, log_files, read_events
+from simkit.analysis.audit_log.events import AuditLog, FirstStage, log_files, read_events, well_typed
 from simkit.analysis.history.timeline import RecordedWrite, event_time, seconds_of, writes_of
 from simkit.analysis.least_privilege.recorded_access import access_requests_of
 from simkit.analysis.rbac.subject import text_of_identity
 from simkit.meta.distribution import install_hint
 from simkit.meta.errors import SimkitError
-from simkit.meta.names import GroupResource
+from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at
 from simkit.meta.whole_file import PRIVATE, write_whole
 
@@ -271,3 +273,74 @@ def _fingerprint(audit_log: AuditLog) -> list[list[Any]]:
 def _is_path(one: object) -> bool:
     """True for a text that names a file, and is not the content of a log."""
     return isinstance(one, str) and one.lstrip()[:1] not in ("{", "[")
+
+
+_REMEMBERED: Final = 10_000
+"""The objects whose last authors are kept."""
+
+
+class WriteAuthors:
+    """Who wrote objects since the last question about them.
+
+    Parameters
+    ----------
+    path
+        The audit log of kube-apiserver, as JSON lines. It is read from its present end on, and again from the beginning
+        where another file takes its place, as a rotation leaves it.
+    resources
+        The plurals of the resources whose writes are kept.
+
+    Raises
+    ------
+    SimkitError
+        For a file that cannot be read.
+    """
+
+    def __init__(self, path: str | Path, resources: Collection[str]) -> None:
+        self._path, self._resources = Path(path), resources
+        self._users: OrderedDict[Key, list[str]] = OrderedDict()
+        self._rest = b""
+        try:
+            self._file: IO[bytes] = self._path.open("rb")
+            self._file.seek(0, os.SEEK_END)
+        except OSError as error:
+            raise SimkitError(f"the audit log {path} cannot be read: {error.strerror}") from None
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def of(self, key: Key) -> str:
+        """The users who wrote an object since the last call about it, empty if the log names none."""
+        for event in self._news():
+            for write in writes_of(well_typed([event])):
+                if write.key.resource.resource in self._resources:
+                    self._users.setdefault(write.key, []).append(write.author)
+        while len(self._users) > _REMEMBERED:
+            self._users.popitem(last=False)
+        many = self._users.get(key._replace(name=""), [])  # who deleted many
+        return ", ".join(dict.fromkeys(self._users.pop(key, many)))
+
+    def _news(self) -> Iterator[Object]:
+        """The events that were written since the last look; lines that are none are left out."""
+        content = self._rest + self._file.read() + self._rotated()
+        *lines, self._rest = content.split(b"\n")
+        for line in lines:
+            try:
+                event = orjson.loads(line)
+            except orjson.JSONDecodeError:
+                continue
+            if isinstance(event, dict):
+                yield event
+
+    def _rotated(self) -> bytes:
+        """The content of a file that took the place of the one that is read, or that was cut off."""
+        try:
+            now, known = self._path.stat(), os.fstat(self._file.fileno())
+            if now.st_ino == known.st_ino and now.st_size >= self._file.tell():
+                return b""
+            self._file.close()
+            self._file = self._path.open("rb")
+        except OSError:  # between two files of a rotation
+            return b""
+        return self._file.read()

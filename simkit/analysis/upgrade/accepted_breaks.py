@@ -11,7 +11,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict
 
 from simkit.analysis.model_file import Acceptance, model_of_file
-from simkit.analysis.upgrade.breaks import Break
+from simkit.analysis.upgrade.items import Break
 from simkit.analysis.upgrade.upgrade_report import UpgradeReport
 
 

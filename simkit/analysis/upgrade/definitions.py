@@ -7,8 +7,7 @@ from functools import cache
 from typing import Any, Final
 
 from simkit.analysis.upgrade.behaviour.entries import behaviour_entries
-from simkit.analysis.upgrade.breaks import Break, break_of
-from simkit.analysis.upgrade.items import Item
+from simkit.analysis.upgrade.items import Break, Item, break_of
 from simkit.meta.domain import EXTENSIONS_GROUP
 from simkit.meta.objects import at
 

@@ -8,8 +8,7 @@ from typing import Any, Final
 import orjson
 
 from simkit.analysis.rendering import counted
-from simkit.analysis.upgrade.breaks import Break, break_of
-from simkit.analysis.upgrade.items import Item
+from simkit.analysis.upgrade.items import Break, Item, break_of
 from simkit.analysis.upgrade.removed_resources import GUIDE, RemovedResource, RemovedResources, removed_by
 from simkit.analysis.upgrade.span import ReleaseSpan
 from simkit.kinds.conversions import ConversionError, convertible, explain

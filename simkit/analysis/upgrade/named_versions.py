@@ -11,8 +11,7 @@ from typing import Any, Final, NamedTuple
 from simkit.analysis.rbac.subject import text_of
 from simkit.analysis.rbac.tables import BOOTSTRAP_LABEL
 from simkit.analysis.rendering import first_of
-from simkit.analysis.upgrade.breaks import Break, break_of
-from simkit.analysis.upgrade.items import Item
+from simkit.analysis.upgrade.items import Break, Item, break_of
 from simkit.analysis.upgrade.removed_resources import RemovedResource, RemovedResources
 from simkit.analysis.upgrade.span import ReleaseSpan
 from simkit.kinds.apiregistration import AUTOMANAGED

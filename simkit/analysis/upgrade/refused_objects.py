@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from simkit.analysis.upgrade.breaks import Break, break_of
-from simkit.analysis.upgrade.items import Item
+from simkit.analysis.upgrade.items import Break, Item, break_of
 from simkit.analysis.upgrade.span import ReleaseSpan
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupVersion, GroupVersionKind

@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlencode
 from simkit.analysis.audit_log.requests import RecordedRequest
 from simkit.analysis.least_privilege.change import Change, write
 from simkit.analysis.rendering import first_of
-from simkit.analysis.upgrade.breaks import Break
+from simkit.analysis.upgrade.items import Break
 from simkit.analysis.upgrade.requests import caller_text
 from simkit.analysis.upgrade.span import ReleaseSpan
 from simkit.logic.authorizers.node import NodeAuthorizer, node_of

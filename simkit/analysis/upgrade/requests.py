@@ -10,10 +10,9 @@ from typing import Final
 from simkit.analysis.audit_log.requests import RecordedRequest
 from simkit.analysis.rbac.subject import text_of_user
 from simkit.analysis.upgrade.behaviour.entries import behaviour_entries
-from simkit.analysis.upgrade.behaviour.skew import kubectl_minor
-from simkit.analysis.upgrade.breaks import Break
+from simkit.analysis.upgrade.items import Break
 from simkit.analysis.upgrade.removed_resources import RemovedResource, RemovedResources
-from simkit.analysis.upgrade.span import ReleaseSpan
+from simkit.analysis.upgrade.span import ReleaseSpan, kubectl_minor
 from simkit.language.yaml.small_files import text_of_file
 from simkit.meta.domain import SYSTEM_NAMESPACE
 from simkit.meta.errors import SimkitError

@@ -1,4 +1,8 @@
-"""The releases that an upgrade goes over, and the release of a cluster as far as objects and requests show it."""
+"""The releases that an upgrade goes over, and the release of a cluster as far as objects and requests show it.
+
+Components may lag behind the API server by the version skew policy of Kubernetes: kubelets and kube-proxies by two
+releases, from API server 1.28 on those of 1.25 and later by three; kubectl may be one release older or newer.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,6 @@ from typing import Final
 
 from simkit.analysis.audit_log.events import AuditLog
 from simkit.analysis.audit_log.requests import recorded_requests
-from simkit.analysis.upgrade.behaviour.skew import minor_in
 from simkit.analysis.upgrade.items import Item
 from simkit.meta.domain import API_SERVER
 from simkit.meta.errors import SimkitError
@@ -148,3 +151,43 @@ def _newest_that_answers(audit_log: AuditLog) -> str:
     last = [span.releases[-1] for span in spans() if (span.api_version, span.plural) in asked]
     oldest = min(map(RELEASES.index, last), default=len(RELEASES) - 1)
     return RELEASES[oldest] if oldest + 1 < len(RELEASES) else ""
+
+
+_KUBECTL: Final = re.compile(r"^kubectl(?:\.exe)?/v?1\.(\d+)\.")
+_WIDER_SINCE: Final = 28
+_WIDER_FOR: Final = 25
+
+
+def too_old(version: str, release: str) -> bool:
+    """True if a kubelet or kube-proxy is further behind an API server than is supported.
+
+    Examples
+    --------
+    >>> too_old("v1.25.3", "1.28"), too_old("v1.24.3", "1.27"), too_old("v1.25.3", "1.27")
+    (False, True, False)
+    """
+    minor = minor_in(version)
+    if minor is None:
+        return False
+    allowed = 3 if minor_of(release) >= _WIDER_SINCE and minor >= _WIDER_FOR else 2
+    return minor_of(release) - minor > allowed
+
+
+def minor_in(version: str) -> int | None:
+    """The minor release of a version that a node tells; None for what is none."""
+    try:
+        return minor_of(version)
+    except SimkitError:
+        return None
+
+
+def kubectl_minor(agent: str) -> int | None:
+    """The minor release of the kubectl that a user agent names.
+
+    Examples
+    --------
+    >>> kubectl_minor("kubectl/v1.27.3 (linux/amd64) kubernetes/25b4e43"), kubectl_minor("helm/3.1")
+    (27, None)
+    """
+    match = _KUBECTL.match(agent)
+    return saturating_int(match.group(1), bits=32) if match else None

@@ -12,9 +12,8 @@ from simkit.analysis.readable_frame import ReadableFrame
 from simkit.analysis.rendering import counted
 from simkit.analysis.result import Result
 from simkit.analysis.upgrade.behaviour.entries import behaviour_entries
-from simkit.analysis.upgrade.breaks import Break
 from simkit.analysis.upgrade.definitions import delays
-from simkit.analysis.upgrade.items import Item
+from simkit.analysis.upgrade.items import Break, Item
 from simkit.analysis.upgrade.refused_objects import FIELD
 from simkit.analysis.upgrade.removed_resources import GUIDE
 from simkit.analysis.upgrade.span import ReleaseSpan

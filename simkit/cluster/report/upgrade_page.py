@@ -13,7 +13,7 @@ from simkit.meta.whole_file import write_whole
 from simkit.present.design import MARK, stylesheet
 
 if TYPE_CHECKING:
-    from simkit.analysis.upgrade.breaks import Break
+    from simkit.analysis.upgrade.items import Break
     from simkit.analysis.upgrade.proof import UpgradeProof
     from simkit.analysis.upgrade.upgrade_report import UpgradeReport
 

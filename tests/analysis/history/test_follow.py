@@ -21,7 +21,7 @@ from simkit.analysis import escalations
 from simkit.analysis.access.expectations import Suite
 from simkit.analysis.history import follow as following
 from simkit.analysis.history.follow import AccessEvent, AccessFollower, follow
-from simkit.analysis.history.write_authors import WriteAuthors
+from simkit.analysis.history.recorded import WriteAuthors
 from simkit.cli import main
 from simkit.cluster.options import Options
 from simkit.meta import datasets

@@ -11,8 +11,7 @@ import pytest
 import yaml
 
 from simkit.analysis.upgrade.behaviour import BehaviourSearch, Entry, behaviour_entries
-from simkit.analysis.upgrade.breaks import Break
-from simkit.analysis.upgrade.items import Item
+from simkit.analysis.upgrade.items import Break, Item
 from simkit.analysis.upgrade.span import ReleaseSpan
 from simkit.analysis.upgrade.upgrade_report import upgrade_report
 from simkit.schema.releases import RELEASES, minor_of

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import simkit
-from simkit.analysis.upgrade.breaks import Break
+from simkit.analysis.upgrade.items import Break
 from simkit.analysis.upgrade.replay import REFUSED, UNDECIDED
 from simkit.cli import main
 from simkit.meta.identity import Identity

@@ -14,8 +14,7 @@ import pytest
 
 import simkit
 from simkit.analysis import UpgradeReport, upgrade_report
-from simkit.analysis.upgrade.breaks import Break
-from simkit.analysis.upgrade.items import read_items
+from simkit.analysis.upgrade.items import Break, read_items
 from simkit.analysis.upgrade.span import ReleaseSpan
 from simkit.analysis.upgrade.upgrade_report import report_of
 from simkit.meta.errors import SimkitError

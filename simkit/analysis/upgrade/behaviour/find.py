@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from simkit.analysis.upgrade.behaviour.components import (
     GATES,
@@ -18,15 +18,11 @@ from simkit.analysis.upgrade.behaviour.components import (
 )
 from simkit.analysis.upgrade.behaviour.entries import VARIABLES, Detector, Entry, behaviour_entries, compiled
 from simkit.analysis.upgrade.behaviour.places import PathTree, lines_naming, name_uses, path_text, pod_templates
-from simkit.analysis.upgrade.behaviour.skew import too_old
-from simkit.analysis.upgrade.breaks import Break, break_of
-from simkit.analysis.upgrade.items import Item
+from simkit.analysis.upgrade.items import Break, Item, break_of
+from simkit.analysis.upgrade.span import ReleaseSpan, too_old
 from simkit.meta.domain import SYSTEM_NAMESPACE, api_group, label
 from simkit.meta.objects import at, labels_of
 from simkit.snapshot.templates import Template as ChartTemplate
-
-if TYPE_CHECKING:
-    from simkit.analysis.upgrade.span import ReleaseSpan  # which reads minor releases as ``skew`` does
 
 _BY_ROLE: Final[Mapping[str, tuple[str, bool]]] = {"preference": ("low", True), "text": ("low", False)}
 """Severity of places that name a label without depending on it, and whether they break."""

@@ -1,1 +1,0 @@
-"""Requests of clients in tests: what they were, and faults that they meet."""
