@@ -147,8 +147,8 @@ class ClusterQuestions:
         Example: manifests "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {x: '1'}}". The text is YAML
         or JSON; paths of files are not read.
         """
-        from simkit.analysis.manifest_plan.document import document_of
         from simkit.analysis.manifest_plan.planning import plan
+        from simkit.analysis.manifest_plan.result import document_of
         from simkit.snapshot.sources import Piece
 
         made = plan(self._cluster, Piece("the given manifests", manifests), namespace=namespace)

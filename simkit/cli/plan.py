@@ -84,7 +84,7 @@ def add_options(parser: PageParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Plan, write, and return the exit code."""
     if args.schema:
-        from simkit.analysis.manifest_plan.document import PlanDocument
+        from simkit.analysis.manifest_plan.result import PlanDocument
 
         sys.stdout.write(json_text(PlanDocument.model_json_schema()))
         return 0
@@ -142,7 +142,7 @@ def _write(plan: ManifestPlan, args: argparse.Namespace) -> None:
 
         sys.stdout.write(comment(plan, args.link).replace("\n\n", f"\n\n{limits.quoted()}", 1))
     elif args.output in VALUES:
-        from simkit.analysis.manifest_plan.document import document_of
+        from simkit.analysis.manifest_plan.result import document_of
 
         write_value(document_of(plan), args.output)
     elif args.output == "table":

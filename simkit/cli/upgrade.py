@@ -222,7 +222,7 @@ def _grouped(rows: Sequence[Mapping[Any, Any]]) -> list[Mapping[Any, Any]]:
 
 
 def _write_page(found: UpgradeReport, args: argparse.Namespace) -> None:
-    from simkit.cluster.report.upgrade_page import write_upgrade_page
+    from simkit.cluster.report.page import write_upgrade_page
 
     given = [Path(path).name or path for path in (*args.path, *args.manifests)]
     name = ", ".join(given) or ("the demo cluster" if args.demo else "a running cluster")

@@ -1,5 +1,4 @@
-"""Faults that clients meet (refusals, dropped and stalled connections, late and stale answers), and what they requested.
-
+"""Faults that clients meet (refusals, dropped and stalled connections, late and stale answers), and their requests.
 
 Which requests meet one is said by a rule, and how often by chance from a seed. A hook of the server lets requests meet
 faults, and records them.

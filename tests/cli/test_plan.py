@@ -9,7 +9,7 @@ from pathlib import Path
 import jsonschema_rs
 import pytest
 
-from simkit.analysis.manifest_plan.document import PlanDocument
+from simkit.analysis.manifest_plan.result import PlanDocument
 from simkit.cli import main
 from simkit.cli.plan_comment import LONGEST, MARK
 

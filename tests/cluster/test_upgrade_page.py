@@ -6,7 +6,7 @@ from pathlib import Path
 
 import simkit
 from simkit.cli import main
-from simkit.cluster.report.upgrade_page import upgrade_page, write_upgrade_page
+from simkit.cluster.report.page import upgrade_page, write_upgrade_page
 
 HOSTILE = "<script>alert(1)</script>"
 JOB = {"apiVersion": "batch/v1beta1", "kind": "CronJob", "metadata": {"name": HOSTILE}, "spec": {}}

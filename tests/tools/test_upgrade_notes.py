@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from simkit.analysis.upgrade.behaviour import behaviour_entries
-from simkit.analysis.upgrade.gone_versions import CHECK
+from simkit.analysis.upgrade.removed_resources import CHECK
 from simkit.schema.releases import RELEASES
 from tools.upgrade_notes import missing, notes, urgent
 

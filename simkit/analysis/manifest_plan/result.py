@@ -1,11 +1,15 @@
-"""The plan of manifests: what happens to each object, and what follows from it, section by section."""
+"""The plan of manifests: what happens to each object, and what follows from it, section by section; also as a document
+for programs, with its schema.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from simkit.analysis.escalation.table.severity import Severity
 from simkit.analysis.rbac.tables import table
@@ -290,3 +294,69 @@ def _html_row(row: PlanRow) -> str:
     cells = (html_text(row.change), html_text(row.what), detail, html_text(row.place))
     shown = "".join(f'<td style="text-align:left">{cell}</td>' for cell in cells)
     return f"<tr>{shown}</tr>"
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", from_attributes=True)
+
+
+def _value(value: Any) -> Any:
+    """The value of a field for JSON."""
+    return None if value is ABSENT else value
+
+
+Value = Annotated[Any, BeforeValidator(_value)]
+
+
+class FieldDocument(_Part):
+    """One field that changes; a side that has no such field is left out."""
+
+    path: str
+    before: Value = None
+    after: Value = None
+
+
+class ObjectDocument(_Part):
+    """What happens to one object."""
+
+    action: Literal["create", "change", "replace", "delete", "refused", "not tried", "unchanged"]
+    resource: str
+    kind: str
+    namespace: str
+    name: str
+    fields: list[FieldDocument]
+    message: str
+    warnings: list[str]
+    file: str
+    line: int | None
+
+
+class RowDocument(_Part):
+    """One line of a section."""
+
+    section: str
+    change: str
+    severity: Literal["info", "low", "medium", "high", "critical"]
+    what: str
+    detail: str
+    file: str
+    line: int | None
+
+
+class PlanDocument(_Part):
+    """What applying manifests does to a cluster."""
+
+    result: Literal["ManifestPlan"]
+    release: str
+    headline: str
+    objects: list[ObjectDocument]
+    rows: list[RowDocument]
+    notes: list[str]
+    caveats: list[str]
+
+
+def document_of(plan: ManifestPlan) -> dict[str, Any]:
+    """The plan as a mapping that ``PlanDocument.model_json_schema()`` describes."""
+    parts = {name: getattr(plan, name) for name in ("release", "headline", "objects", "rows", "notes")}
+    caveats = [caveat.text for caveat in plan.caveats]
+    return PlanDocument.model_validate({"result": "ManifestPlan", **parts, "caveats": caveats}).model_dump(mode="json")

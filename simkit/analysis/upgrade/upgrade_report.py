@@ -15,11 +15,10 @@ from simkit.analysis.rendering import counted
 from simkit.analysis.result import Result
 from simkit.analysis.upgrade.behaviour.find import BehaviourSearch
 from simkit.analysis.upgrade.definitions import CustomVersions
-from simkit.analysis.upgrade.gone_versions import CHECK, GoneVersions, unread
 from simkit.analysis.upgrade.items import Break, Item, Items, chart_release, read_items, stored_items, with_bodies
 from simkit.analysis.upgrade.named_versions import CONFIGURATION, RULE, STREAMS, ItemBindings, NamedVersions
 from simkit.analysis.upgrade.refused_objects import UnknownFields, validation_breaks
-from simkit.analysis.upgrade.removed_resources import served_elements
+from simkit.analysis.upgrade.removed_resources import CHECK, GoneVersions, served_elements, unread
 from simkit.analysis.upgrade.replay import Refusals, refusals
 from simkit.analysis.upgrade.requests import CALLER, NOISE, Metrics, caller_breaks, metric_breaks
 from simkit.analysis.upgrade.span import ReleaseSpan

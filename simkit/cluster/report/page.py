@@ -1,7 +1,8 @@
-"""A report as one HTML page that needs nothing else: no network, no fonts, no other files."""
+"""Reports of audits and of upgrades, each as one HTML page that needs nothing else: no network, no fonts."""
 
 from __future__ import annotations
 
+import io
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
@@ -12,15 +13,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 from simkit.analysis.rendering import counted
 from simkit.cluster.report.page_data import data_block, graph_data, page_data, plain_block
+from simkit.meta.distribution import VERSION
 from simkit.meta.visible_text import one_line
 from simkit.meta.whole_file import write_whole
-from simkit.present.design import MARK
+from simkit.present.design import MARK, stylesheet
 from simkit.present.escaping import terminal_text
 from simkit.present.path_graph import graph_page_script, graph_styles
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+    from simkit.analysis.upgrade.items import Break
+    from simkit.analysis.upgrade.proof import UpgradeProof
+    from simkit.analysis.upgrade.upgrade_report import UpgradeReport
 
 LEVELS: Final = ("critical", "high", "medium", "low", "info")
 NATURES: Final = {
@@ -147,3 +152,77 @@ def _counted(number: int, word: str, more: str = "") -> str:
 def write_page(content: Mapping[str, Any], target: str | Path) -> Path:
     """Write the content of a report as an HTML page and return its path; folders on the way are made."""
     return write_whole(target, page(content))
+
+
+_NOT_READ = "not-read"
+
+
+def write_upgrade_page(
+    found: UpgradeReport, target: str | Path, *, name: str = "cluster", proof: UpgradeProof | None = None
+) -> Path:
+    """Write an upgrade report as an HTML page and return its path; folders on the way are made."""
+    return write_whole(target, upgrade_page(found, name=name, proof=proof))
+
+
+def upgrade_page(found: UpgradeReport, *, name: str = "cluster", proof: UpgradeProof | None = None) -> str:
+    """The page of an upgrade report, which needs nothing beside itself: no network, no fonts, no libraries."""
+    from markupsafe import Markup
+
+    plan = found.plan()
+    return (
+        environment()
+        .get_template("upgrade.html")
+        .render(
+            simkit=VERSION,
+            name=name,
+            start=found.span.start,
+            to=found.span.end,
+            breaks=[row for row in found.rows if row.breaks],
+            groups=_groups([row for row in found.rows if row.breaks]),
+            known=[row for row in found.rows if not row.breaks],
+            unread=sum(row.check == _NOT_READ for row in found.rows),
+            callers_known=found.callers_known,
+            hops=plan.summary().to_dict("records"),
+            steps=plan.steps,
+            proof=proof.rows if proof is not None else (),
+            pictures=_pictures(found),
+            mark=Markup(MARK),  # noqa: S704
+            style=Markup(stylesheet() + part("report.css")),  # noqa: S704
+        )
+    )
+
+
+def _groups(rows: list[Break]) -> list[dict[str, Any]]:
+    """Equal changes as one group, in the order of the report."""
+    groups: dict[tuple[str, str], list[Break]] = {}
+    for row in rows:
+        groups.setdefault((row.release, row.what), []).append(row)
+    return [
+        {
+            "release": release,
+            "title": what.partition(". ")[0],
+            "what": what,
+            "severity": own[0].severity,
+            "remedy": own[0].remedy,
+            "source": own[0].source,
+            "rows": own,
+        }
+        for (release, what), own in groups.items()
+    ]
+
+
+def _pictures(found: UpgradeReport) -> dict[str, str]:
+    """The versions that are concerned as pictures in base64, for light and dark paper; none where no version is."""
+    from simkit.analysis.plots import theme
+
+    if not found.versions():
+        return {}
+    made = {}
+    for dark in (False, True):
+        stream = io.BytesIO()
+        with theme("dark" if dark else "light"):
+            figure = found.plot().get_figure(root=True)
+            assert figure is not None, "a plot is in a figure"
+            figure.savefig(stream, format="png", dpi=110, bbox_inches="tight")
+        made["dark" if dark else "light"] = b64encode(stream.getvalue()).decode()
+    return made
