@@ -362,7 +362,7 @@ class AccessHistory(Result):
         ax
             Axes to draw into; None: a figure of its own.
         """
-        from simkit.analysis.plots.access_over_time import access_over_time
+        from simkit.analysis.plots.timeline import access_over_time
 
         named = [subjects] if isinstance(subjects, str) else list(subjects)
         what = f"{verb} {resource or asked.get('url', '')}"

@@ -1,6 +1,6 @@
-from simkit.analysis.plots.access_over_time import access_over_time
 from simkit.analysis.plots.charts import (
     access_drift,
+    access_heat_map,
     blast_bars,
     causes_bars,
     findings_by_severity,
@@ -9,9 +9,9 @@ from simkit.analysis.plots.charts import (
     subjects_by_reach,
     subjects_by_role,
 )
-from simkit.analysis.plots.matrix import access_heat_map
 from simkit.analysis.plots.paths import paths_figure
 from simkit.analysis.plots.style import theme
+from simkit.analysis.plots.timeline import access_over_time
 from simkit.analysis.plots.timeline import timeline as version_timeline
 
 __all__ = [
