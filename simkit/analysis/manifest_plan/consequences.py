@@ -27,6 +27,7 @@ from simkit.analysis.rbac.subject import Members, normalize_subject
 from simkit.analysis.rbac.tables import records
 from simkit.analysis.rendering import counted, first_of
 from simkit.analysis.upgrade.behaviour.places import pod_templates
+from simkit.logic.authorizers.node_graph import SECRETS, used_by_pod
 from simkit.logic.podsecurity.evaluate import POD_TEMPLATES, violations
 from simkit.logic.podsecurity.policy import LevelVersion
 from simkit.logic.rbac.binding import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, SERVICE_ACCOUNT
@@ -254,49 +255,26 @@ def _blocked(snapshot: Snapshot) -> Iterator[str]:
 
 def images_of(obj: Object | None) -> frozenset[str]:
     """The images in the pod templates of an object; of none where there is no object."""
-    return frozenset(str(one["image"]) for spec in _specs(obj) for one in containers_of(spec) if one.get("image"))
+    containers = (one for template in _templates(obj) for one in containers_of(template.get("spec") or {}))
+    return frozenset(str(one["image"]) for one in containers if one.get("image"))
 
 
 def secrets_of(obj: Object | None) -> frozenset[str]:
     """The names of the Secrets that the pods of an object read, or that an object is."""
+    used = (key for template in _templates(obj) for key in used_by_pod(template))
     own = {name_of(obj)} if obj is not None and is_secret(obj) else set()
-    return frozenset(own.union(*(_secrets(spec) for spec in _specs(obj))))
+    return frozenset(own.union(key.name for key in used if key.resource == SECRETS))
 
 
 def breaches_of(obj: Object | None, behaviour: ServedBehaviour) -> frozenset[str]:
     """What the pods of an object do that the pod security level baseline forbids, such as running privileged."""
     baseline = LevelVersion("baseline")
-    templates = () if obj is None else pod_templates(obj, b"")
     return frozenset(
         str(violation)
-        for _, template in templates
+        for template in _templates(obj)
         for violation in violations(baseline, template.get("metadata") or {}, template.get("spec") or {}, behaviour)
     )
 
 
-def _specs(obj: Object | None) -> Iterator[Mapping[str, Any]]:
-    if obj is not None:
-        for _, template in pod_templates(obj, b""):
-            spec = template.get("spec")
-            if isinstance(spec, Mapping):
-                yield spec
-
-
-def _secrets(spec: Mapping[str, Any]) -> Iterator[str]:
-    """The Secrets of volumes, environments and image pulls."""
-    for volume in spec.get("volumes") or ():
-        yield from _named(at(volume, "secret", "secretName"))
-        for source in at(volume, "projected", "sources") or ():
-            yield from _named(at(source, "secret", "name"))
-    for container in containers_of(spec):
-        for source in container.get("envFrom") or ():
-            yield from _named(at(source, "secretRef", "name"))
-        for variable in container.get("env") or ():
-            yield from _named(at(variable, "valueFrom", "secretKeyRef", "name"))
-    for one in spec.get("imagePullSecrets") or ():
-        yield from _named(one.get("name"))
-
-
-def _named(name: object) -> Iterator[str]:
-    if isinstance(name, str) and name:
-        yield name
+def _templates(obj: Object | None) -> Iterator[Mapping[str, Any]]:
+    yield from (template for _, template in (pod_templates(obj, b"") if obj is not None else ()))
