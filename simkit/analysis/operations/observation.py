@@ -13,7 +13,7 @@ from simkit.meta.errors import SimkitError
 from simkit.meta.identity import administrator
 from simkit.meta.message import Request, Response
 from simkit.meta.names import GroupResource
-from simkit.meta.objects import Object, at, metadata, name_of, namespace_of
+from simkit.meta.objects import Object, at, controller_of, metadata, name_of, namespace_of
 from simkit.seams.snapshot import Sandbox, Snapshot
 
 PODS: Final = GroupResource("", "pods")
@@ -37,12 +37,6 @@ _KINDS: Final = {
 }
 Workload = tuple[str, str]
 """Namespace, and kind and name."""
-
-
-def owner_of(pod: Object) -> Mapping[str, Any]:
-    """The owner that controls a pod; empty if there is none."""
-    owners = metadata(pod).get("ownerReferences") or ()
-    return next((each for each in owners if each.get("controller")), {})
 
 
 class Observation:
@@ -167,7 +161,7 @@ class Observation:
 
     def _refusal(self, pod: Object) -> str:
         """The reason why no replacement of a pod was created, in the words of its controller."""
-        uid = str(owner_of(pod).get("uid") or "")
+        uid = str((controller_of(pod) or {}).get("uid") or "")
         return (uid and self._failures().get(uid)) or "nothing replaces it"
 
     def _failures(self) -> dict[str, str]:
@@ -186,7 +180,7 @@ class Observation:
                 failure = find(at(held, "status", "conditions"), "ReplicaFailure") or {}
                 why = refusals.get(uid_of(held)) or str(failure.get("message") or "")  # of many Events some are dropped
                 if why and _lacking_pods(held):
-                    owner = owner_of(held) or {"kind": _KINDS[resource.resource], "name": name_of(held)}
+                    owner = controller_of(held) or {"kind": _KINDS[resource.resource], "name": name_of(held)}
                     workload = namespace_of(held), f"{owner.get('kind', '')}/{owner.get('name', '')}"
                     self.lacking[workload] = _lacking_pods(held)
                     yield uid_of(held), workload, why
@@ -220,8 +214,8 @@ class Observation:
         return self.snapshot.scan(PODS)
 
     def _workload(self, pod: Object) -> Workload | None:
-        owner = owner_of(pod)
-        if not owner:
+        owner = controller_of(pod)
+        if owner is None:
             return None
         if owner.get("kind") == "ReplicaSet":
             held = self._owners.get(owner.get("uid", "")) or self.snapshot.get(
@@ -229,7 +223,7 @@ class Observation:
             )
             if held is not None:
                 self._owners[uid_of(held)] = held
-                owner = owner_of(held) or owner
+                owner = controller_of(held) or owner
         return namespace_of(pod), f"{owner.get('kind', '')}/{owner.get('name', '')}"
 
     def _shown(self, pod: Object) -> str:

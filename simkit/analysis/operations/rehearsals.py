@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from simkit.analysis.operations.observation import NODES, PODS, Observation, OperationSandbox, owner_of, uid_of
+from simkit.analysis.operations.observation import NODES, PODS, Observation, OperationSandbox, uid_of
 from simkit.analysis.operations.result import Operation
 from simkit.logic.workloads.pods import has_ended
 from simkit.meta.clock import timestamp
@@ -16,7 +16,7 @@ from simkit.meta.domain import MIRROR_POD, label
 from simkit.meta.duration import seconds
 from simkit.meta.errors import SimkitError
 from simkit.meta.labels import of_object
-from simkit.meta.objects import Object, annotations_of, at, labels_of, metadata, name_of, namespace_of
+from simkit.meta.objects import Object, annotations_of, at, controller_of, labels_of, metadata, name_of, namespace_of
 from simkit.seams.snapshot import Snapshot
 
 _ZONE: Final = label("zone", "topology")
@@ -86,9 +86,8 @@ def _drain(observed: Observation, node: str, touched: dict[str, str], limit: flo
         left = False
         for pod in observed.pods_on([node]):
             uid = uid_of(pod)
-            stays = owner_of(pod).get("kind") == "DaemonSet" or MIRROR_POD in annotations_of(pod)
-            touched.setdefault(uid, "kept" if stays else "evicted")
-            if stays or has_ended(pod):
+            touched.setdefault(uid, "kept" if _stays(pod) else "evicted")
+            if _stays(pod) or has_ended(pod):
                 continue
             left = True
             if not metadata(pod).get("deletionTimestamp"):
@@ -96,6 +95,11 @@ def _drain(observed: Observation, node: str, touched: dict[str, str], limit: flo
         return not left
 
     return observed.wait_for(is_empty, limit, _RETRY)
+
+
+def _stays(pod: Object) -> bool:
+    """True for pods of daemon sets and static pods."""
+    return (controller_of(pod) or {}).get("kind") == "DaemonSet" or MIRROR_POD in annotations_of(pod)
 
 
 def _evict(observed: Observation, pod: Object) -> None:
@@ -156,10 +160,7 @@ def lose_nodes(
     """
     observed = Observation(sandbox.rehearsal(settings={"ready-after": ready_after}))
     names = named_nodes(observed.snapshot, nodes, zone)
-    touched = {}
-    for pod in observed.pods_on(names):
-        stays = owner_of(pod).get("kind") == "DaemonSet" or MIRROR_POD in annotations_of(pod)
-        touched[uid_of(pod)] = "kept" if stays else "lost"
+    touched = {uid_of(pod): "kept" if _stays(pod) else "lost" for pod in observed.pods_on(names)}
     for name in names:
         observed.cluster.stop_node(name)
     end = minutes * 60
@@ -288,5 +289,5 @@ def _pods_of(observed: Observation, held: Object) -> list[Object]:
     return [
         pod
         for pod in observed.snapshot.scan(PODS, namespace_of(held))
-        if owner_of(pod) and chosen.matches(labels_of(pod))
+        if controller_of(pod) is not None and chosen.matches(labels_of(pod))
     ]

@@ -230,11 +230,14 @@ def chart_release(obj: Object) -> ChartRelease | None:
         left_out = "the values of secrets were left out, and the release of a chart with them"
         return ChartRelease(name, unread=left_out) if obj.get("kind") == "Secret" else None
     try:
-        content = _unpacked(text)
-        return _of_record(content)
+        record = orjson.loads(_unpacked(text))
+        if not isinstance(record, dict):
+            raise ValueError("the record is no object")
     except (ValueError, OSError, EOFError, zlib.error) as error:
         told = " ".join(str(error).split())
         return ChartRelease(name, unread=f"the release of a chart is no record of Helm: {told}")
+    name = f"{record.get('namespace') or ''}/{record.get('name') or ''}"
+    return ChartRelease(name, str(record.get("manifest") or ""))
 
 
 def _unpacked(text: str) -> bytes:
@@ -250,14 +253,6 @@ def _unpacked(text: str) -> bytes:
     if len(content) > most:
         raise ValueError(f"it unpacks to more than {most:,} bytes")
     return content
-
-
-def _of_record(content: bytes) -> ChartRelease:
-    record = orjson.loads(content)
-    if not isinstance(record, dict):
-        raise ValueError("the record is no object")
-    name = f"{record.get('namespace') or ''}/{record.get('name') or ''}"
-    return ChartRelease(name, str(record.get("manifest") or ""))
 
 
 class Break(NamedTuple):

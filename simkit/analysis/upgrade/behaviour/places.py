@@ -13,7 +13,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from simkit.logic.podsecurity.evaluate import POD_TEMPLATES
 from simkit.meta.domain import label
-from simkit.meta.objects import Object, at, metadata
+from simkit.meta.objects import Object, at, controller_of
 
 T = TypeVar("T")
 
@@ -97,15 +97,10 @@ def pod_templates(obj: Object, body: bytes) -> Iterator[tuple[tuple[str, ...], M
     path = _TEMPLATES.get(f"{kind.lower()}s") if api_version.partition("/")[0] in _BUILT_IN else None
     if path is not None:
         found = at(obj, *path)
-        if isinstance(found, Mapping) and not (kind == "Pod" and _is_controlled(obj)):
+        if isinstance(found, Mapping) and not (kind == "Pod" and controller_of(obj) is not None):
             yield path, found
     elif kind != "ControllerRevision" and (_MARK in body or not body):
         yield from _nested(obj, ())
-
-
-def _is_controlled(pod: Object) -> bool:
-    owners = metadata(pod).get("ownerReferences")
-    return isinstance(owners, list) and any(isinstance(each, Mapping) and each.get("controller") for each in owners)
 
 
 def _nested(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:
