@@ -201,7 +201,8 @@ def first_objects(engine: Engine) -> Iterator[Object]:
         yield convert(_slice(), served.api_version, engine.behaviour)
     if engine.behaviour.applies("legacy-tokens-tracked"):
         since = timestamp(engine.clock.now()).partition("T")[0]
-        yield _config_map("kube-apiserver-legacy-service-account-token-tracking", {"since": since})
+        name = "kube-apiserver-legacy-service-account-token-tracking"
+        yield {**_named("v1", "ConfigMap", name, SYSTEM_NAMESPACE, {}), "data": {"since": since}}
 
 
 def _named(api_version: str, kind: str, name: str, namespace: str, labels: dict[str, str]) -> Draft:
@@ -233,11 +234,6 @@ def _slice() -> Object:
     ports = [{"name": "https", "port": PORT, "protocol": "TCP"}]
     endpoints = [{"addresses": [ADDRESS], "conditions": {"ready": True}}]
     return {**made, "addressType": "IPv4", "endpoints": endpoints, "ports": ports}
-
-
-def _config_map(name: str, content: dict[str, str]) -> Object:
-    made = _named("v1", "ConfigMap", name, SYSTEM_NAMESPACE, {})
-    return {**made, "data": content} if content else made
 
 
 ADDONS: Final = ("coredns", "kube-proxy")

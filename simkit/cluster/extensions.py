@@ -35,8 +35,6 @@ from simkit.seams.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from simkit.cluster.control_plane import ControlPlane
-    from simkit.logic.policy.mutation import MutatingPolicy
-    from simkit.logic.policy.policy import Policy
 
 MANAGER: Final = Identity("system:kube-controller-manager", (AUTHENTICATED,))
 """The identity of controllers without service accounts."""
@@ -105,18 +103,19 @@ class Extensions:
         self,
         store: ListWatcher,
         behaviour: ServedBehaviour,
-        *,
-        egress: EgressPolicy | None = None,
-        policies: PolicyIndex[Policy] | None = None,
-        mutating_policies: PolicyIndex[MutatingPolicy] | None = None,
-        webhooks: WebhookIndex | None = None,
-        proxy: ProxyIdentity | None = None,
+        egress: EgressPolicy,
+        proxy: ProxyIdentity,
+        origin: Extensions | None = None,
     ) -> None:
-        self.egress = egress or EgressPolicy()
-        self.policies = policies or PolicyIndex(VALIDATING, store, behaviour)
-        self.mutating_policies = mutating_policies or PolicyIndex(MUTATING, store, behaviour)
-        self.webhooks = webhooks or WebhookIndex(store, behaviour)
-        self.proxy = proxy or ProxyIdentity()
+        self.egress, self.proxy = egress, proxy
+        if origin is None:
+            self.policies = PolicyIndex(VALIDATING, store, behaviour)
+            self.mutating_policies = PolicyIndex(MUTATING, store, behaviour)
+            self.webhooks = WebhookIndex(store, behaviour)
+        else:
+            self.policies = origin.policies.fork(store, behaviour)
+            self.mutating_policies = origin.mutating_policies.fork(store, behaviour)
+            self.webhooks = origin.webhooks.fork(store, behaviour)
         self.forwarder = ProxyHandler(behaviour, self.egress, lambda: self.proxy.made)
         self._store, self._behaviour = store, behaviour
 
@@ -124,19 +123,11 @@ class Extensions:
     def of(cls, options: Options, store: ListWatcher, behaviour: ServedBehaviour, *, calls: bool = True) -> Extensions:
         """The extensions of a new server; ``calls`` says whether connections to the outside are allowed."""
         proxy = ProxyIdentity(options.proxy_client_cert_file, options.proxy_client_key_file)
-        return cls(store, behaviour, egress=EgressPolicy(allowed=calls, services=options.services), proxy=proxy)
+        return cls(store, behaviour, EgressPolicy(allowed=calls, services=options.services), proxy)
 
     def fork(self, store: ListWatcher, behaviour: ServedBehaviour) -> Extensions:
         """The extensions over a fork of the store, without egress."""
-        return Extensions(
-            store,
-            behaviour,
-            egress=self.egress.fork(),
-            policies=self.policies.fork(store, behaviour),
-            mutating_policies=self.mutating_policies.fork(store, behaviour),
-            webhooks=self.webhooks.fork(store, behaviour),
-            proxy=self.proxy,
-        )
+        return Extensions(store, behaviour, self.egress.fork(), self.proxy, self)
 
     def conversions(self, name_source: NameSource) -> WebhookConverter:
         """The client of conversion webhooks."""

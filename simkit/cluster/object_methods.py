@@ -49,7 +49,7 @@ class ObjectMethods(AnalysedCluster):
             For a refused request, with the Status that a client gets.
         """
         path, namespaced = self._collection(obj)
-        return self._one("POST", path, self._placed(obj, namespaced), identity)
+        return self._asked("POST", path, self._placed(obj, namespaced), identity)
 
     def apply(self, source: Source, *, identity: Identity | None = None) -> list[Object]:
         """Create objects, or replace those that exist. Of a List, each item is written.
@@ -79,15 +79,15 @@ class ObjectMethods(AnalysedCluster):
         path, namespaced = self._collection(obj)
         placed = self._placed(obj, namespaced)
         if not name_of(obj):
-            return self._one("POST", path, placed, identity)
+            return self._asked("POST", path, placed, identity)
         live = self.perform(Request.of("GET", f"{path}/{name_of(obj)}"), identity=identity)
         if live.status == 404:
-            return self._one("POST", path, placed, identity)
+            return self._asked("POST", path, placed, identity)
         current = {key: value for key, value in placed["metadata"].items() if key != "resourceVersion"}
         version = (live.object.get("metadata") or {}).get("resourceVersion", "")
         whole = {**placed, "metadata": {**current, "resourceVersion": version}}
         try:
-            return self._one("PUT", f"{path}/{name_of(obj)}", whole, identity)
+            return self._asked("PUT", f"{path}/{name_of(obj)}", whole, identity)
         except StatusError as refused:
             merged = self.perform(_merge(f"{path}/{name_of(obj)}", placed), identity=identity)
             if refused.code != 422 or not merged.succeeded:
@@ -157,7 +157,7 @@ class ObjectMethods(AnalysedCluster):
         chosen = {"labelSelector": label_selector, "fieldSelector": field_selector}
         query = urlencode({name: text for name, text in chosen.items() if text})
         path = resource.collection(namespace or "")
-        items = self._asked("GET", f"{path}?{query}" if query else path, None, None)["items"]
+        items = self._asked("GET", f"{path}?{query}" if query else path)["items"]
         return [{"apiVersion": resource.api_version, "kind": resource.kind, **item} for item in items]
 
     def delete(
@@ -204,7 +204,7 @@ class ObjectMethods(AnalysedCluster):
             raise SimkitError(f"the namespace is empty: name one, or leave it out (None) for {DEFAULT_NAMESPACE!r}")
         where = (namespace or DEFAULT_NAMESPACE) if resource.namespaced else ""
         try:
-            return self._one(method, f"{resource.collection(where)}/{name}", None, identity)
+            return self._asked(method, f"{resource.collection(where)}/{name}", None, identity)
         except StatusError as refused:
             if refused.code == 404:
                 refused.add_note(self._whereabouts(resource, name, where))
@@ -241,15 +241,12 @@ class ObjectMethods(AnalysedCluster):
             metadata.setdefault("namespace", "default")
         return {**obj, "metadata": metadata}
 
-    def _one(self, method: str, path: str, body: Object | None = None, identity: Identity | None = None) -> Object:
-        obj: Object = self._asked(method, path, body, identity)
-        return obj
-
-    def _asked(self, method: str, path: str, body: Object | None, identity: Identity | None) -> Any:
+    def _asked(self, method: str, path: str, body: Object | None = None, identity: Identity | None = None) -> Object:
         response = self.perform(Request.of(method, path, body, headers={"user-agent": "simkit"}), identity=identity)
         if not response.succeeded:
             raise status_error(response)
-        return response.object
+        obj: Object = response.object
+        return obj
 
 
 def _merge(path: str, obj: Object) -> Request:
