@@ -181,7 +181,7 @@ class Fleet:
         failures: dict[str, Failure] = {}
         limits: dict[str, list[str]] = {}
         folder = _folder(to)
-        tasks = [(member.name, ClusterQuestion(member, self._release, question)) for member in members]
+        tasks = [(member.name, partial(answered, member, self._release, question)) for member in members]
         answers = run(tasks, self._scheduler, self._workers)
         for name, found in tracked(answers, "asking clusters", total=len(tasks)):
             if isinstance(found, BaseException):
@@ -262,19 +262,12 @@ def _cell(value: Any) -> str | None:
 Question = Callable[[Snapshot], pd.DataFrame]
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterQuestion:
-    """A question to one cluster: call it to read the cluster and to get the table."""
-
-    member: Member
-    release: str | None
-    question: Question
-
-    def __call__(self) -> pd.DataFrame:
-        answer = self.question(self.member.snapshot(self.release))
-        table = pd.DataFrame(answer)
-        table.attrs.update(answer.attrs)
-        return table
+def answered(member: Member, release: str | None, question: Question) -> pd.DataFrame:
+    """The answer of one cluster, which is read where it is asked: only the table travels."""
+    answer = question(member.snapshot(release))
+    table = pd.DataFrame(answer)
+    table.attrs.update(answer.attrs)
+    return table
 
 
 def audited(snapshot: Snapshot, **options: Any) -> pd.DataFrame:

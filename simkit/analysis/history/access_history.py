@@ -109,8 +109,8 @@ class AccessHistory(Result):
         self._authorization = authorization
         self._without_nodes = replace(authorization, modes=tuple(one for one in authorization.modes if one != "Node"))
         self.timeline = self._timeline(ACCESS)
-        self._moment = lru_cache(maxsize=64)(lambda time: self._moment_of(self.timeline, time, self._without_nodes))
-        self._whole = lru_cache(maxsize=64)(lambda time: self._moment_of(self._everything, time, authorization))
+        self._moment = lru_cache(maxsize=64)(lambda time: moment_of(self.timeline, time, release, self._without_nodes))
+        self._whole = lru_cache(maxsize=64)(lambda time: moment_of(self._everything, time, release, authorization))
         self.caveats = _caveats(self.timeline)  # type: ignore[misc]
 
     def _timeline(self, resources: Collection[GroupResource] | None) -> Timeline:
@@ -120,9 +120,6 @@ class AccessHistory(Result):
     @cached_property
     def _everything(self) -> Timeline:
         return self._timeline(None)
-
-    def _moment_of(self, timeline: Timeline, time: float, authorization: Authorization) -> Moment:
-        return moment_of(timeline, time, self.release, authorization)
 
     def _decides_nodes(self) -> bool:
         return "Node" in self._authorization.modes
@@ -207,7 +204,7 @@ class AccessHistory(Result):
         def verdict(time: float) -> Verdict:
             state = state_for(narrowed, named, time)
             if state not in known:
-                moment, heard = self._moment_of(narrowed, time, self._without_nodes), list[Warning]()
+                moment, heard = moment_of(narrowed, time, self.release, self._without_nodes), list[Warning]()
                 with warnings_heard_by(heard.append):
                     known[state] = decided(moment, subject, verb, resource, **asked).verdict
                 doubts.append({str(one): one for one in heard})

@@ -252,27 +252,25 @@ def _noted(events: Iterable[Object], times: list[float]) -> Iterator[Object]:
 
 def size_of(audit_log: AuditLog) -> int:
     """The bytes of the files of a log; content and decoded events do not count."""
-    parts = [audit_log] if isinstance(audit_log, str | bytes | Path) else audit_log
-    paths = [Path(str(one)) for one in parts if isinstance(one, Path) or _is_path(one)]
+    paths = [Path(str(one)) for one in _parts(audit_log) if _is_path(one)]
     return sum(file.stat().st_size for path in paths if path.exists() for file in log_files(path))
 
 
 def _fingerprint(audit_log: AuditLog) -> list[list[Any]]:
     """The files of a log with their sizes and times. Raises SimkitError for a log that is no file."""
-    parts = [audit_log] if isinstance(audit_log, str | bytes | Path) else list(audit_log)
-    found = list[list[Any]]()
-    for one in parts:
-        if not (isinstance(one, Path) or _is_path(one)):
-            raise SimkitError("an index is made of files; name the files or folders of the audit log")
-        for file in log_files(Path(str(one))):
-            known = file.stat()
-            found.append([os.fspath(file.resolve()), known.st_size, known.st_mtime_ns])
-    return found
+    if not all(map(_is_path, parts := _parts(audit_log))):
+        raise SimkitError("an index is made of files; name the files or folders of the audit log")
+    known = [(file, file.stat()) for one in parts for file in log_files(Path(str(one)))]
+    return [[os.fspath(file.resolve()), found.st_size, found.st_mtime_ns] for file, found in known]
+
+
+def _parts(audit_log: AuditLog) -> list[Any]:
+    return [audit_log] if isinstance(audit_log, str | bytes | Path) else list(audit_log)
 
 
 def _is_path(one: object) -> bool:
-    """True for a text that names a file, and is not the content of a log."""
-    return isinstance(one, str) and one.lstrip()[:1] not in ("{", "[")
+    """True for a path, and for a text that names a file and is not the content of a log."""
+    return isinstance(one, Path) or (isinstance(one, str) and one.lstrip()[:1] not in ("{", "["))
 
 
 _REMEMBERED: Final = 10_000

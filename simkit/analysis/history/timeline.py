@@ -131,21 +131,18 @@ def _write(event: Object, reference: Mapping[str, Any]) -> RecordedWrite | None:
     key = Key(resource, str(reference.get("namespace") or ""), name)
     sender = str(at(event, "user", "username") or "")
     impersonated = str(at(event, "impersonatedUser", "username") or "")
-    told = (time, key, verb, impersonated or sender)
-    behind = sender if impersonated else ""
     if not name and verb != "deletecollection":
         return None
-    if verb == "deletecollection":
-        return RecordedWrite(*told, UNKNOWN, audit_id=audit_id, impersonator=behind)
+    after: State = UNKNOWN
+    created, patch, request = verb == "create", None, event.get("requestObject")
     if verb == "delete":
-        return RecordedWrite(*told, _after_deletion(event), audit_id=audit_id, impersonator=behind)
-    if name.startswith(_GENERATED):
-        return RecordedWrite(*told, UNKNOWN, True, None, audit_id, behind)
-    request = event.get("requestObject")
-    after = _object(response, key) or (_object(request, key) if verb != "patch" else None)
-    patch = request if after is None and verb == "patch" and _is_merge(request) else None
-    created = verb == "create" or at(event, "responseStatus", "code") == 201
-    return RecordedWrite(*told, after or UNKNOWN, created, patch, audit_id, behind)
+        after = _after_deletion(event)
+    elif verb != "deletecollection" and not name.startswith(_GENERATED):
+        known = _object(response, key) or (_object(request, key) if verb != "patch" else None)
+        after, created = known or UNKNOWN, created or at(event, "responseStatus", "code") == 201
+        patch = request if known is None and verb == "patch" and _is_merge(request) else None
+    behind = sender if impersonated else ""
+    return RecordedWrite(time, key, verb, impersonated or sender, after, created, patch, audit_id, behind)
 
 
 def _after_deletion(event: Object) -> State:

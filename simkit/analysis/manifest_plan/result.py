@@ -13,7 +13,6 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from simkit.analysis.escalation.table.severity import Severity
 from simkit.analysis.rbac.tables import table
-from simkit.analysis.readable_frame import ReadableFrame
 from simkit.analysis.rendering import counted
 from simkit.analysis.result import Result
 from simkit.meta.domain import LAST_APPLIED
@@ -255,9 +254,7 @@ class ManifestPlan(Result):
 
     def summary(self) -> pd.DataFrame:
         """The number of lines of each section: what, count."""
-        counts = Counter(row.section for row in self.rows)
-        found = [(TITLES[section], counts[section]) for section in TITLES if counts[section]]
-        return ReadableFrame({"what": [what for what, _ in found], "count": [count for _, count in found]})
+        return table([(title, len(rows)) for title, rows in self.sections()], ("what", "count"))
 
     def lines(self) -> Iterator[str]:
         """The plan as text: the headline, then each section."""
