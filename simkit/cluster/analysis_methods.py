@@ -59,7 +59,7 @@ class AnalysisMethods(AnalysedCluster):
 
     policy_effect = Question("admission.policies", cluster="sandbox")
     policy_coverage = Question("admission.policies")
-    webhook_coverage = Question("admission.webhooks")
+    webhook_coverage = Question("admission.policies")
 
     drain_nodes = Question("operations.rehearsals", snapshot="", cluster="sandbox")
     lose_nodes = Question("operations.rehearsals", snapshot="", cluster="sandbox")

@@ -195,10 +195,10 @@ class Fleet:
                 tables[name] = found.iloc[:0].assign(cluster="")
                 _write(_table_file(folder, name), found.assign(cluster=name))
         names = [member.name for member in members]
-        answered = [name for name in names if name in tables]
+        told = [name for name in names if name in tables]
         answer = FleetAnswer(
-            _joined([tables[name] for name in answered]),
-            answered,
+            _joined([tables[name] for name in told]),
+            told,
             [failures[name] for name in names if name in failures],
         )
         return with_caveats(answer, (Caveat("cluster", f"{_named(limits[text], names)}: {text}") for text in limits))

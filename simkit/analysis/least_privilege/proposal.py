@@ -16,7 +16,7 @@ from simkit.analysis.escalation.cut.remedy import ObjectChanges
 from simkit.analysis.least_privilege.change import Change, apply
 from simkit.analysis.least_privilege.recorded_access import Action, Use, may
 from simkit.analysis.least_privilege.roles import Names, PermissionCounter, minimal_rules
-from simkit.analysis.least_privilege.usage import Usage, default_bindings, question_of, unused_grants, usage
+from simkit.analysis.least_privilege.usage import Usage, default_bindings, unused_grants, usage
 from simkit.analysis.rbac.index import index_of
 from simkit.analysis.rbac.objects import binding_object, rbac_object, role_object
 from simkit.analysis.rbac.subject import identity_of, normalize_subject, text_of, text_of_identity
@@ -38,6 +38,7 @@ from simkit.logic.rbac.binding import (
     key_of,
 )
 from simkit.logic.rbac.cover import covers, uncovered
+from simkit.logic.rbac.question import Question
 from simkit.logic.rbac.rule import Rule
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import ANONYMOUS, MASTERS
@@ -303,7 +304,7 @@ class _Plan:
 
 
 def _allowed(action: Action, rules: Iterable[Rule]) -> bool:
-    return any(question_of(action).allowed_by(rule) for rule in rules)
+    return any(Question(*action).allowed_by(rule) for rule in rules)
 
 
 def without(snapshot: Snapshot, binding: Binding, leaving: Iterable[Subject]) -> Change:

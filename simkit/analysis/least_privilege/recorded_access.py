@@ -20,7 +20,7 @@ from simkit.seams.snapshot import Sandbox
 
 
 class Action(NamedTuple):
-    """A verb on a resource, a subresource, one object of them, or on a non-resource URL."""
+    """A verb on a resource, a subresource, one object of them, or on a non-resource URL: ``Question(*action)``."""
 
     verb: str
     api_group: str = ""
@@ -51,10 +51,8 @@ class Action(NamedTuple):
 
     def ask(self, identity: Identity) -> Attributes:
         """The attributes for the authorizer."""
-        if self.url:
-            return Attributes(identity, self.verb, path=self.url, is_resource=False)
-        what = (self.api_group, "", self.resource, self.subresource, self.namespace, self.name)
-        return Attributes(identity, self.verb, *what)
+        what = (self.api_group, "", self.resource, self.subresource, self.namespace, self.name, self.url)
+        return Attributes(identity, self.verb, *what, is_resource=not self.url)
 
     def rule(self, *, named: bool = True) -> Rule:
         """The rule that allows exactly this action."""

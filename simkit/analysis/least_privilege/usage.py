@@ -158,21 +158,13 @@ def _attributed(snapshot: Snapshot, allowed: Counter[Use], denied: Counter[Use])
 
 def granting(snapshot: Snapshot, identity: Identity, action: Action) -> Iterator[tuple[Grant, int]]:
     """Every grant that allows an action, with its rule."""
-    question = question_of(action)
+    question = Question(*action)
     for grant in index_of(snapshot).grants(identity):
         if question.reaches(grant.namespace):
             for number, rule in enumerate(grant.rules):
                 if question.allowed_by(rule):
                     yield grant, number
                     break
-
-
-def question_of(action: Action) -> Question:
-    """The question of an action, without its user. A namespace itself is asked for under its own name."""
-    if action.url:
-        return Question(action.verb, path=action.url)
-    where = action.namespace
-    return Question(action.verb, action.api_group, action.resource, action.subresource, where, action.name)
 
 
 def default_bindings(snapshot: Snapshot) -> frozenset[Key]:
@@ -255,7 +247,7 @@ def _rows(grant: Grant, marks: Marks) -> Iterator[tuple[Any, ...]]:
     idle = not any(by_rule)
     for number, (rule, seen) in enumerate(zip(grant.rules, by_rule)):
         granted = _shown(rule)
-        used = tuple(sorted({_of_action(action) for action in seen}))
+        used = tuple(sorted({str(action._replace(name="", namespace="")) for action in seen}))
         unused = tuple(one for one in granted if not any(_within(action, one, rule) for action in seen))
         wild = any(ALL in listed for listed in (rule.verbs, rule.api_groups, rule.resources, rule.paths))
         verdict = "unused grant" if idle else "unused rule" if not seen else "wildcard" if wild else "unused part"
@@ -276,13 +268,9 @@ def _of_piece(piece: Rule) -> str:
     return f"{piece.verbs[0]} {piece.resources[0]}" + (f".{piece.api_groups[0]}" if piece.api_groups[0] else "")
 
 
-def _of_action(action: Action) -> str:
-    return f"{action.verb} {action.url}" if action.url else str(action._replace(name="", namespace=""))
-
-
 def _within(action: Action, shown: str, rule: Rule) -> bool:
     """True if an action is an instance of a single permission in text form."""
-    question = question_of(action)
+    question = Question(*action)
     return any(_of_piece(piece) == shown and question.allowed_by(piece) for piece in breakdown(rule))
 
 
