@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, cast
 
-from simkit.cluster.options import Options
+from simkit.cluster.options import Options, constantly
 from simkit.engine.authz.config import AuthorizerChain, NamedAuthorizer, ReloadingAuthorizer
 from simkit.engine.authz.rbac import RBACAuthorizer
 from simkit.engine.authz.webhook import FailurePolicy, ReviewVersion, Settings, WebhookAuthorizer
@@ -105,7 +105,7 @@ class Access:
 
     def _known(self) -> PartRegistry[Callable[[Access], Authorizer]]:
         """The constructors of authorizers, with those of the options. Raises SimkitError for a name that is taken."""
-        return AUTHORIZERS.with_given((mode, _returned(given)) for mode, given in self.options.authorizers.items())
+        return AUTHORIZERS.with_given((mode, constantly(given)) for mode, given in self.options.authorizers.items())
 
     def told(self, authorizer: Authorizer) -> Authorization:
         """The authorizers for snapshots of the store."""
@@ -212,11 +212,6 @@ def _check_alone(options: Options) -> None:
     if not options.feature_gates.get("StructuredAuthorizationConfiguration", True):
         gate = "StructuredAuthorizationConfiguration feature flag"
         raise SimkitError(f"--authorization-config cannot be used without enabling {gate}")
-
-
-def _returned(authorizer: Authorizer) -> Callable[[Access], Authorizer]:
-    """The constructor of an authorizer that is made already."""
-    return lambda _: authorizer
 
 
 def _check_modes(options: Options, known: PartRegistry[Callable[[Access], Authorizer]]) -> None:

@@ -10,6 +10,7 @@ from simkit.client.controller import Client, Controller
 from simkit.client.event_recorder import EventRecorder
 from simkit.client.reconciler import Reconciler, ReconcilingController
 from simkit.cluster.extensions import ServerOfPart
+from simkit.cluster.options import constantly
 from simkit.engine.controllers.certificate_authority import RootCACertPublisher
 from simkit.engine.controllers.certificates import CSRApprovingController, CSRSigningController
 from simkit.engine.controllers.cluster_role_aggregation import ClusterRoleAggregationController
@@ -193,7 +194,7 @@ def controllers(server: ControlPlane) -> list[Controller]:
         For an unknown name, or a name that is taken.
     """
     flags, given = server.options.controllers, server.options.reconcilers
-    registry = CONTROLLERS.with_given((each.name, _returned(each)) for each in given)
+    registry = CONTROLLERS.with_given((each.name, constantly(each)) for each in given)
     default = [name for name in CONTROLLERS.ours if name not in _OFF_BY_DEFAULT]
     foreign = [name for name in (*ALIASES.values(), *_ABSENT) if name not in CONTROLLERS.ours]
     named = {flag.removeprefix("-") for flag in flags} - {"*", *ALIASES, *foreign, *CONTROLLERS.ours}
@@ -204,11 +205,6 @@ def controllers(server: ControlPlane) -> list[Controller]:
         registry.check_name(name, part.name)
     made = (_made(part, server) for part in parts.values())
     return [controller for controller in made if controller is not None]
-
-
-def _returned(controller: Reconciler | Controller) -> Maker:
-    """The constructor of a controller that is made already."""
-    return lambda _: controller
 
 
 def _made(part: Reconciler | Controller, server: ControlPlane) -> Controller | None:

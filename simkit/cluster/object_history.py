@@ -188,8 +188,4 @@ def _under(value: Any, step: str) -> Any:
     wanted = orjson.loads(text)
     if form == "v":
         return wanted if wanted in value else None
-    return next((item for item in value if isinstance(item, Mapping) and _has(item, wanted)), None)
-
-
-def _has(item: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    return all(item.get(name) == value for name, value in wanted.items())
+    return next((item for item in value if isinstance(item, Mapping) and wanted.items() <= item.items()), None)

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from simkit.client.controller import Controller
 from simkit.client.reconciler import Reconciler
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 
 LATEST = "1.30"
+Given = TypeVar("Given")
 
 
 @explains_wrong_calls
@@ -120,6 +121,11 @@ class Options:
     default_not_ready_toleration_seconds: int = 300
     default_unreachable_toleration_seconds: int = 300
     """Seconds for which pods stay on nodes that are not ready, or unreachable, by default."""
+
+
+def constantly(part: Given) -> Callable[[object], Given]:
+    """The constructor of a part that is made already."""
+    return lambda _: part
 
 
 class StoreKind(NamedTuple):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from simkit.cluster import bootstrap
 from simkit.cluster.extensions import ServerOfPart
+from simkit.cluster.options import constantly
 from simkit.engine.admission.limit_ranger import LimitRanger
 from simkit.engine.admission.namespaces import NamespaceAutoProvision, NamespaceExists, NamespaceLifecycle
 from simkit.engine.admission.node_restriction import NodeRestriction
@@ -218,7 +219,7 @@ def plugins(server: ControlPlane) -> list[Plugin]:
     """
     options, release = server.options, server.options.release
     enable, disable = options.enable_admission_plugins, options.disable_admission_plugins
-    known = PLUGINS.with_given((plugin.name, _returned(plugin)) for plugin in options.admission_plugins)
+    known = PLUGINS.with_given((plugin.name, constantly(plugin)) for plugin in options.admission_plugins)
     for flag, names in (("enable", enable), ("disable", disable)):
         for name in names:
             _check(flag, name, release, known)
@@ -238,11 +239,6 @@ def plugins(server: ControlPlane) -> list[Plugin]:
     for name, plugin in made.items():
         known.check_name(name, plugin.name)
     return list(made.values())
-
-
-def _returned(plugin: Plugin) -> Maker:
-    """The constructor of a plugin that is made already."""
-    return lambda _: plugin
 
 
 def _check(flag: str, name: str, release: str, registry: PartRegistry[Maker]) -> None:

@@ -127,7 +127,9 @@ def traced(made: ControlPlane, request: Request, identity: Identity | None, *, o
     response, context, trace = trace_request(made.engine, request, identity)
     changes = tuple(trace.changes)
     steps = [*_filters(context, trace, made.snapshot(), made.engine.catalogue), *_admission(trace)]
-    steps += _storage(changes, dry_run="dryRun" in request.query)
+    steps += _writes("storage", "stored", changes)
+    if "dryRun" in request.query:
+        steps.append(TraceStep("storage", "dry run", "passed", ("nothing is stored",)))
     steps += _watches(origin, changes)
     steps += _controllers(made, changes)
     steps.append(_answer(response))
@@ -249,12 +251,6 @@ def _called(call: PluginCall) -> TraceStep:
 def _changed(before: Object, after: Object) -> tuple[FieldChange, ...]:
     """The fields that differ; one that was null and is absent says the same."""
     return tuple(each for each in field_changes(before, after) if not (each.before is None and each.after is ABSENT))
-
-
-def _storage(changes: Sequence[Change], *, dry_run: bool) -> Iterator[TraceStep]:
-    yield from _writes("storage", "stored", changes)
-    if dry_run:
-        yield TraceStep("storage", "dry run", "passed", ("nothing is stored",))
 
 
 def _writes(stage: str, outcome: str, changes: Sequence[Change]) -> Iterator[TraceStep]:

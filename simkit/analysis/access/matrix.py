@@ -102,7 +102,8 @@ def access_matrix(
     asked = _asked(snapshot, subjects)
     for verb in each_once(verbs):
         check_verb(verb, verbs_of(index_of(snapshot).all_grants()), catalogue_of(snapshot))
-    bits = PermissionBits(snapshot, all_resources(snapshot) if resources is None else resources, verbs)
+    every = (str(resource) for resource in catalogue_of(snapshot).resources())
+    bits = PermissionBits(snapshot, every if resources is None else resources, verbs)
     rows = _Rows(bits, [text_of(one) for one in asked])
     held = _Held(snapshot, bits)
     for number, subject in enumerate(tracked(asked, "asking for subjects")):
@@ -264,11 +265,6 @@ class _Rows:
         }
         columns |= {verb: cells[:, number] for number, verb in enumerate(self._bits.verbs)}
         return ReadableFrame({**columns, "bindings": pd.Series(self._bindings, dtype=object)})
-
-
-def all_resources(snapshot: Snapshot) -> list[str]:
-    """Every resource of the snapshot's release, custom ones included, as words: ``deployments.apps``."""
-    return list(dict.fromkeys(str(resource) for resource in catalogue_of(snapshot).resources()))
 
 
 BoolTable = NDArray[np.bool_]

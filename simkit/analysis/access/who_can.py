@@ -244,7 +244,8 @@ def _picked(snapshot: Snapshot, index: AccessIndex, question: Question, asked: P
         found = index.allowing(question).items()
         return {rules: limits(rules.rules, first, question) for rules, first in found}
 
-    return grant_table(snapshot).answer(question, allowing, own_names=asked.is_namespace)
+    known = _tables.of(snapshot, lambda one: GrantTable(index_of(one)))
+    return known.answer(question, allowing, own_names=asked.is_namespace)
 
 
 def _of_other_authorizers(chain: AuthorizerChain, question: Question) -> Iterator[tuple[Any, ...]]:
@@ -382,11 +383,6 @@ class GrantTable:
 
 
 _tables: SnapshotMemo[GrantTable] = SnapshotMemo()
-
-
-def grant_table(snapshot: Snapshot) -> GrantTable:
-    """The table of a snapshot's grants, made at the first question."""
-    return _tables.of(snapshot, lambda one: GrantTable(index_of(one)))
 
 
 def _row(grant: Grant) -> tuple[str, ...]:

@@ -345,20 +345,8 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str)
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int)
-
-
 def _is_texts(value: Any) -> bool:
-    return isinstance(value, list | tuple) and all(isinstance(item, str) for item in value)
-
-
-def _is_text_map(value: Any) -> bool:
-    return isinstance(value, Mapping) and all(isinstance(item, str) for item in value.values())
-
-
-def _is_extra(value: Any) -> bool:
-    return isinstance(value, Mapping) and all(_is_texts(item) for item in value.values())
+    return isinstance(value, list | tuple) and all(map(_is_text, value))
 
 
 def _wrong(value: Mapping[str, Any], fields: Mapping[str, Check | Mapping[str, Check]]) -> str | None:
@@ -376,7 +364,12 @@ def _wrong(value: Mapping[str, Any], fields: Mapping[str, Check | Mapping[str, C
     return None
 
 
-_USER: Final[Mapping[str, Check]] = {"username": _is_text, "uid": _is_text, "groups": _is_texts, "extra": _is_extra}
+_USER: Final[Mapping[str, Check]] = {
+    "username": _is_text,
+    "uid": _is_text,
+    "groups": _is_texts,
+    "extra": lambda extra: isinstance(extra, Mapping) and all(map(_is_texts, extra.values())),
+}
 _REFERENCE: Final = ("resource", "namespace", "name", "uid", "apiGroup", "apiVersion", "resourceVersion", "subresource")
 _EVENT: Final[Mapping[str, Check | Mapping[str, Check]]] = {
     **dict.fromkeys(("auditID", "stage", "verb", "requestURI", "userAgent"), _is_text),
@@ -384,8 +377,8 @@ _EVENT: Final[Mapping[str, Check | Mapping[str, Check]]] = {
     "user": _USER,
     "impersonatedUser": _USER,
     "objectRef": dict.fromkeys(_REFERENCE, _is_text),
-    "responseStatus": {"code": _is_number},
-    "annotations": _is_text_map,
+    "responseStatus": {"code": lambda code: isinstance(code, int)},
+    "annotations": lambda notes: isinstance(notes, Mapping) and all(map(_is_text, notes.values())),
     "sourceIPs": _is_texts,
 }
 """The fields of an event that analyses read."""

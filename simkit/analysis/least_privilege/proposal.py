@@ -240,9 +240,9 @@ class _Plan:
         for grant in self._index.grants_of_subject(subject) if self._reuse else ():
             if grant.namespace != place or grant.missing or not any(covers(one, grant.rules) for one in wanted):
                 continue
-            remaining = {one: times for one, times in rest.items() if not _allowed(one, grant.rules)}
-            if len(remaining) < len(rest):
-                rest = remaining
+            left = {one: times for one, times in rest.items() if not any(map(Question(*one).allowed_by, grant.rules))}
+            if len(left) < len(rest):
+                rest = left
                 kept += grant.rules
                 self._kept.add((grant.binding, subject))
                 self.reused[subject] = (*self.reused.get(subject, ()), grant.role)
@@ -301,10 +301,6 @@ class _Plan:
             if leaving and binding.key not in kept:
                 taken.append(without(self._snapshot, binding, leaving))
         return (*self._made, *taken)
-
-
-def _allowed(action: Action, rules: Iterable[Rule]) -> bool:
-    return any(Question(*action).allowed_by(rule) for rule in rules)
 
 
 def without(snapshot: Snapshot, binding: Binding, leaving: Iterable[Subject]) -> Change:

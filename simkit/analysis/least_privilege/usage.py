@@ -246,7 +246,7 @@ def _rows(grant: Grant, marks: Marks) -> Iterator[tuple[Any, ...]]:
     by_rule = [marks.get((grant.binding, subject, number), Counter()) for number in range(len(grant.rules))]
     idle = not any(by_rule)
     for number, (rule, seen) in enumerate(zip(grant.rules, by_rule)):
-        granted = _shown(rule)
+        granted = tuple(dict.fromkeys(map(_of_piece, breakdown(rule))))
         used = tuple(sorted({str(action._replace(name="", namespace="")) for action in seen}))
         unused = tuple(one for one in granted if not any(_within(action, one, rule) for action in seen))
         wild = any(ALL in listed for listed in (rule.verbs, rule.api_groups, rule.resources, rule.paths))
@@ -255,11 +255,6 @@ def _rows(grant: Grant, marks: Marks) -> Iterator[tuple[Any, ...]]:
             scope = grant.namespace or "*"
             where = (kind_of(grant.binding), grant.binding.name, kind_of(grant.role), grant.role.name, number)
             yield (verdict, text_of(subject), scope, *where, granted, used, unused)
-
-
-def _shown(rule: Rule) -> tuple[str, ...]:
-    """Each single permission of a rule, without its names."""
-    return tuple(dict.fromkeys(_of_piece(piece) for piece in breakdown(rule)))
 
 
 def _of_piece(piece: Rule) -> str:

@@ -81,7 +81,7 @@ def document(dump: Dump, sifted: SuppressedAudit, request: Request, *, tell: Any
     from simkit.analysis.escalation.find.graph_document import graph_document
     from simkit.analysis.escalation.prove.proof import tally
 
-    say = tell or _nothing
+    say = tell or str
     snapshot = dump.snapshot()
     say("looking for escalation paths")
     paths = escalations(
@@ -149,10 +149,6 @@ def document(dump: Dump, sifted: SuppressedAudit, request: Request, *, tell: Any
         "exposure": _exposure(dump, request),
     }
     return {**made, "verdict": verdict(made), "explained": explained(made["causes"])}
-
-
-def _nothing(words: str) -> None:
-    """Say nothing."""
 
 
 def _looked_at(dump: Dump, sifted: SuppressedAudit, unknown: Sequence[str]) -> dict[str, Any]:
