@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.least_privilege.recorded_access import Action
-from simkit.analysis.rbac.objects import NAMESPACES
+from simkit.analysis.rbac.objects import NAMESPACES, captured_objects
 from simkit.logic.rbac.cover import breakdown
 from simkit.logic.rbac.rule import ALL, Rule, group_matches, resource_matches
 from simkit.schema.catalogue import Catalogue
@@ -91,8 +91,7 @@ class PermissionCounter:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._catalogue = catalogue_of(snapshot)
-        known = NAMESPACES in snapshot.captured()
-        self._namespaces = max(len(list(snapshot.scan(NAMESPACES))), 1) if known else 1
+        self._namespaces = max(len(list(captured_objects(snapshot, NAMESPACES))), 1)
 
     def of(self, rules: Iterable[Rule], namespace: str) -> int:
         """The number of permissions that rules give in a namespace, or (empty) in all of them."""

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.escalation.prove.proving_fork import NotExecutable, ProvingFork
 from simkit.analysis.manifest_plan.result import Action, ObjectChange, changed, fields_changed
+from simkit.analysis.rbac.objects import captured_objects
 from simkit.meta.domain import DEFAULT_NAMESPACE, LAST_APPLIED, api_group, label
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity
@@ -280,36 +281,28 @@ def pruned(snapshot: Snapshot, kept: Collection[Key], rule: str) -> Iterator[Key
     SimkitError
         For a selector that cannot be read, and for an ApplySet that is not there.
     """
-    captured = set(snapshot.captured())
+    resources, selector, configured = [GroupResource(*names) for names in _PRUNED], rule, True
     if rule.startswith(APPLY_SET):
-        identifier = _id_of(snapshot, rule.removeprefix(APPLY_SET))
         resources = [one.storage for one in catalogue_of(snapshot).stored()]
-        found = _with(snapshot, [one for one in resources if one in captured], f"{_PART_OF}={identifier}", False)
-    else:
-        resources = [GroupResource(*names) for names in _PRUNED]
-        found = _with(snapshot, [one for one in resources if one in captured], rule, True)
-    yield from (key for key in found if key not in kept)
-
-
-def _with(snapshot: Snapshot, resources: list[GroupResource], selector: str, configured: bool) -> Iterator[Key]:
-    """The objects that a selector chooses; with ``configured`` only those that kubectl apply made."""
+        selector, configured = f"{_PART_OF}={_id_of(snapshot, rule.removeprefix(APPLY_SET))}", False
     try:
         chosen = parse(selector)
     except BadSelector as wrong:
         told = wrong.told(default_behaviour(snapshot.release))
         raise SimkitError(f"{selector!r} is no label selector: {told}; write it as app=shop") from None
     for resource in resources:
-        for obj in snapshot.scan(resource):
-            if chosen.matches(labels_of(obj)) and (not configured or LAST_APPLIED in annotations_of(obj)):
-                yield Key(resource, namespace_of(obj), name_of(obj))
+        for obj in captured_objects(snapshot, resource):
+            key = Key(resource, namespace_of(obj), name_of(obj))
+            applied = not configured or LAST_APPLIED in annotations_of(obj)  # those that kubectl apply made
+            if key not in kept and applied and chosen.matches(labels_of(obj)):
+                yield key
 
 
 def _id_of(snapshot: Snapshot, name: str) -> str:
     """The identifier of an ApplySet, which its parent object has as a label."""
     namespace, _, plain = name.rpartition("/")
     for resource in catalogue_of(snapshot).stored():
-        if resource.storage in snapshot.captured():
-            for obj in snapshot.scan(resource.storage, namespace or None):
-                if name_of(obj) == plain and labels_of(obj).get(_ID):
-                    return str(labels_of(obj)[_ID])
+        for obj in captured_objects(snapshot, resource.storage):
+            if name_of(obj) == plain and namespace in ("", namespace_of(obj)) and labels_of(obj).get(_ID):
+                return str(labels_of(obj)[_ID])
     raise SimkitError(f"no object {name!r} has the label {_ID}, so there is no such ApplySet")

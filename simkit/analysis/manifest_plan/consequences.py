@@ -22,7 +22,7 @@ from simkit.analysis.operations.observation import (
 )
 from simkit.analysis.rbac.default_objects import settled_defaults
 from simkit.analysis.rbac.index import index_of, members_in
-from simkit.analysis.rbac.objects import RBAC, SERVICE_ACCOUNTS, display_name
+from simkit.analysis.rbac.objects import RBAC, SERVICE_ACCOUNTS, captured_objects, display_name
 from simkit.analysis.rbac.subject import Members, normalize_subject
 from simkit.analysis.rbac.tables import records
 from simkit.analysis.rendering import counted, first_of
@@ -246,11 +246,10 @@ def pod_rows(
 
 def _blocked(snapshot: Snapshot) -> Iterator[str]:
     """The budgets that cover pods and allow no eviction."""
-    if BUDGETS in snapshot.captured():
-        for budget in snapshot.scan(BUDGETS):
-            status = budget.get("status") or {}
-            if status.get("expectedPods") and not status.get("disruptionsAllowed"):
-                yield f"{namespace_of(budget)}/{name_of(budget)}"
+    for budget in captured_objects(snapshot, BUDGETS):
+        status = budget.get("status") or {}
+        if status.get("expectedPods") and not status.get("disruptionsAllowed"):
+            yield f"{namespace_of(budget)}/{name_of(budget)}"
 
 
 def images_of(obj: Object | None) -> frozenset[str]:

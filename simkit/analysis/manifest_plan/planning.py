@@ -10,6 +10,7 @@ from typing import Final, cast
 from simkit.analysis.access.expectations import Suite, read_suite
 from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.caveats import about_access
+from simkit.analysis.escalation.cut.remedy import stored
 from simkit.analysis.escalation.prove.proving_fork import ProvingFork
 from simkit.analysis.escalation.table.severity import Severity
 from simkit.analysis.manifest_plan.apply import ManifestWriter, pruned
@@ -211,7 +212,7 @@ class _Planner:
             key
             for key in sorted(former)
             if key.resource in catalogue
-            and (key.resource not in snapshot.captured() or _object(snapshot, key) is not None)
+            and (key.resource not in snapshot.captured() or stored(snapshot, key) is not None)
         ]
         changes = [writer.delete(catalogue[key.resource], key.namespace, key.name) for key in there]
         found = [places.get(key, ("", None)) for key in there]
@@ -333,7 +334,7 @@ def _content_rows(touched: Sequence[ObjectChange], before: Snapshot, after: Snap
         resource = catalogue.get(one.resource)
         if resource is None or one.action in ("refused", "not tried"):
             continue
-        old, new = (_object(some, Key(resource.storage, one.namespace, one.name)) for some in (before, after))
+        old, new = (stored(some, Key(resource.storage, one.namespace, one.name)) for some in (before, after))
         beyond = breaches_of(new, after.behaviour) - breaches_of(old, before.behaviour)
         for breach in sorted(beyond):
             yield PlanRow("pod security", "added", Severity.HIGH, one.title, breach, one.file, one.line)
@@ -349,8 +350,3 @@ def _content_rows(touched: Sequence[ObjectChange], before: Snapshot, after: Snap
 def _origins(manifests: Dump) -> list[tuple[str, int | None]]:
     """File and line of each object, in the order of the objects."""
     return [manifests.origins.get(key, ("", None)) for key in manifests.keyed]
-
-
-def _object(snapshot: Snapshot, key: Key) -> Object | None:
-    known = key.resource in snapshot.captured()
-    return snapshot.get(key.resource, key.name, key.namespace) if known else None

@@ -6,7 +6,14 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from simkit.analysis.memo import SnapshotMemo
-from simkit.analysis.rbac.objects import NAMESPACES, RBAC, SERVICE_ACCOUNTS, require_captured, require_snapshot
+from simkit.analysis.rbac.objects import (
+    NAMESPACES,
+    RBAC,
+    SERVICE_ACCOUNTS,
+    captured_objects,
+    require_captured,
+    require_snapshot,
+)
 from simkit.analysis.rbac.subject import Members, groups_in, identity_of, implied_groups, parse_subject
 from simkit.logic.authorizers.chain import AuthorizerChain
 from simkit.logic.rbac.binding import (
@@ -128,9 +135,8 @@ def _everybody(snapshot: Snapshot) -> tuple[Subject, ...]:
     named = {subject for subject in index.subjects() if subject.kind != GROUP}
     if index.entries is not None:
         named |= {Subject(USER, one.name) for one in index.entries.access.entries if one.kind == USER}
-    if SERVICE_ACCOUNTS in snapshot.captured():
-        named |= {Subject(SERVICE_ACCOUNT, name_of(obj), namespace_of(obj)) for obj in snapshot.scan(SERVICE_ACCOUNTS)}
-    return tuple(sorted(named))
+    accounts = captured_objects(snapshot, SERVICE_ACCOUNTS)
+    return tuple(sorted(named | {Subject(SERVICE_ACCOUNT, name_of(obj), namespace_of(obj)) for obj in accounts}))
 
 
 def members_of(snapshot: Snapshot, group: str, members: Members = NO_MEMBERS) -> Iterator[Subject]:
