@@ -220,7 +220,7 @@ class ObjectMethods(AnalysedCluster):
         here = f"looked in namespace {searched}; " if searched else ""
         if name not in places:
             for other in self._control_plane.catalogue.resources(resource.group, resource.version):
-                if any(name_of(one) == name for one in self.list(str(other.storage))):
+                if "list" in other.verbs and any(name_of(one) == name for one in self.list(str(other.storage))):
                     return f"{here}{name} is a {other.kind}"
         near = [name] if name in places else get_close_matches(name, list(places)[:_COMPARED], n=1)
         if not near:
