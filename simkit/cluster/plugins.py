@@ -69,7 +69,6 @@ from simkit.language.yaml.small_files import value_of_bytes
 from simkit.logic.podsecurity.policy import PREFIX, Policy, policy_of
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource
-from simkit.meta.objects import Object
 from simkit.schema.admissionplugins import on_by_default, plugins_of, span
 from simkit.seams import Plugin
 from simkit.seams.authorization import OPENSHIFT
