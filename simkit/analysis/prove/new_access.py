@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final
 
@@ -138,16 +138,13 @@ class _Gain:
         raise IndexError(number)
 
 
-@dataclass
 class Comparison:
     """Two sides, and what the later one allows beyond the earlier one."""
 
-    before: ReviewedSide
-    after: ReviewedSide
-    undecided: list[str] = field(default_factory=list)
-    """The reasons for which an added rule could not be decided."""
-
-    def __post_init__(self) -> None:
+    def __init__(self, before: ReviewedSide, after: ReviewedSide) -> None:
+        self.before, self.after = before, after
+        self.undecided: list[str] = []
+        """The reasons for which an added rule could not be decided."""
         self._was, self._now = RbacSide(self.before.snapshot), RbacSide(self.after.snapshot)
         self._known: dict[tuple[Rule, bool, tuple[RuleSet, ...]], Coverage] = {}
 
@@ -157,7 +154,8 @@ class Comparison:
         found, rows = self._counterexamples(gains)
         cases = table(rows, COLUMNS)
         if found:
-            confirmed = reproduced(found, self._side(self.after, self._now), self._side(self.before, self._was))
+            now = replace(self.after, unsettled=self._now.unsettled)
+            confirmed = reproduced(found, now, replace(self.before, unsettled=self._was.unsettled))
             return ProofAnswer(CLAIM, FAIL, self._why_new(confirmed), confirmed, cases)
         other = different(self.before.snapshot, self.after.snapshot)
         told = self._why_covered(gains)
@@ -165,10 +163,6 @@ class Comparison:
             reasons = " ".join(dict.fromkeys([*self.undecided, *([other] if other else [])]))
             return ProofAnswer(CLAIM, UNKNOWN, f"{reasons} By roles and bindings otherwise: {told}", (), cases)
         return ProofAnswer(CLAIM, PASS, told, (), cases)
-
-    @staticmethod
-    def _side(side: ReviewedSide, rbac: RbacSide) -> ReviewedSide:
-        return ReviewedSide(side.where, side.snapshot, rbac.unsettled)
 
     @cached_property
     def _new_name(self) -> str:

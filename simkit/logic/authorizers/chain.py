@@ -46,7 +46,7 @@ class OtherAuthorizer:
     mode: str
     authorizer: Authorizer
     identities: tuple[Identity, ...]
-    keys: Callable[[Identity, GroupResource], Iterable[Key]]
+    keys: Callable[[Identity, GroupResource], Iterable[Key]] = lambda *_: ()
     namespaces: tuple[str, ...] = ()
 
     def concerns(self, identity: Identity) -> bool:
@@ -156,18 +156,14 @@ def _abac(snapshot: Snapshot) -> OtherAuthorizer:
         Identity(user, tuple(dict.fromkeys((*([group] if group else ()), AUTHENTICATED)))) for user, group in named
     )
     namespaces = sorted({policy.namespace for policy in authorizer.policies} - {"", "*"})
-    return OtherAuthorizer("ABAC", authorizer, identities, _no_keys, tuple(namespaces))
-
-
-def _no_keys(identity: Identity, resource: GroupResource) -> Iterable[Key]:
-    return ()
+    return OtherAuthorizer("ABAC", authorizer, identities, namespaces=tuple(namespaces))
 
 
 _EVERYBODY: Final = (Identity("", (AUTHENTICATED,)), Identity("", (UNAUTHENTICATED,)))
 _MAKE: Final[Mapping[str, Callable[[Snapshot], OtherAuthorizer]]] = {
     "Node": _node,
     "ABAC": _abac,
-    "AlwaysAllow": lambda _: OtherAuthorizer("AlwaysAllow", AlwaysAllow(), _EVERYBODY, _no_keys),
-    "AlwaysDeny": lambda _: OtherAuthorizer("AlwaysDeny", AlwaysDeny(), (), _no_keys),
+    "AlwaysAllow": lambda _: OtherAuthorizer("AlwaysAllow", AlwaysAllow(), _EVERYBODY),
+    "AlwaysDeny": lambda _: OtherAuthorizer("AlwaysDeny", AlwaysDeny(), ()),
 }
 """The constructors of authorizers besides RBAC, by mode."""

@@ -183,13 +183,16 @@ def _names(references: Any) -> list[str]:
 
 def _of_environment(container: Mapping[str, Any], namespace: str) -> Iterator[Key]:
     for source in container.get("envFrom") or ():
-        for resource, field in ((SECRETS, "secretRef"), (CONFIG_MAPS, "configMapRef")):
-            for name in _names([source.get(field)]):
-                yield Key(resource, namespace, name)
+        yield from _secret_or_map(source, "Ref", namespace)
     for variable in container.get("env") or ():
-        for resource, field in ((SECRETS, "secretKeyRef"), (CONFIG_MAPS, "configMapKeyRef")):
-            for name in _names([at(variable, "valueFrom", field)]):
-                yield Key(resource, namespace, name)
+        yield from _secret_or_map(variable.get("valueFrom") or {}, "KeyRef", namespace)
+
+
+def _secret_or_map(source: Mapping[str, Any], end: str, namespace: str) -> Iterator[Key]:
+    """The secret or the config map that a source names in a field with this end."""
+    for resource, word in ((SECRETS, "secret"), (CONFIG_MAPS, "configMap")):
+        for name in _names([source.get(f"{word}{end}")]):
+            yield Key(resource, namespace, name)
 
 
 def _of_volume_source(volume: Mapping[str, Any], namespace: str, pod: str) -> Iterator[Key]:
@@ -201,9 +204,7 @@ def _of_volume_source(volume: Mapping[str, Any], namespace: str, pod: str) -> It
     for name in _names([volume.get("configMap")]):
         yield Key(CONFIG_MAPS, namespace, name)
     for projected in at(volume, "projected", "sources") or ():
-        for resource, field in ((SECRETS, "secret"), (CONFIG_MAPS, "configMap")):
-            for name in _names([projected.get(field)]):
-                yield Key(resource, namespace, name)
+        yield from _secret_or_map(projected, "", namespace)
     claim = at(volume, "persistentVolumeClaim", "claimName")
     if claim:
         yield Key(CLAIMS, namespace, claim)

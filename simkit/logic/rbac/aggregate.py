@@ -35,13 +35,8 @@ def aggregated_rules(role: Object, roles: Iterable[Object]) -> list[dict[str, An
     >>> aggregated_rules({"metadata": {"name": "whole"}, "aggregationRule": selectors}, [part]) == [rule]
     True
     """
-    others = sorted((one for one in roles if name_of(one) != name_of(role)), key=name_of)
-    found: dict[Rule, None] = {}
-    for entry in at(role, "aggregationRule", "clusterRoleSelectors") or ():
-        selector = labels.of_object(entry)
-        for other in others:
-            if selector.matches(labels_of(other)):
-                found.update(dict.fromkeys(rules_of(other)))
+    known = {name_of(one): one for one in roles}
+    found = dict.fromkeys(rule for name in _selected(role, known) for rule in rules_of(known[name]))
     return [rule.entry() for rule in found]
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from simkit.logic.workloads.indexes import Indexes, parse
-from simkit.logic.workloads.pods import is_active, is_ready, removal_rank
+from simkit.logic.workloads.pods import has_ended, is_active, is_ready, removal_rank
 from simkit.logic.workloads.status_conditions import find
 from simkit.meta.clock import moment
 from simkit.meta.domain import label
@@ -24,7 +24,6 @@ UNSUPPORTED: Final = ("podFailurePolicy", "successPolicy", "backoffLimitPerIndex
 INTERIM: Final = {"Complete": "SuccessCriteriaMet", "Failed": "FailureTarget"}
 """The conditions that say which end of a job is to come, by those that say that it has come."""
 _ENOUGH: Final = ("CompletionsReached", "Reached expected number of succeeded pods")
-_ENDED: Final = ("Succeeded", "Failed")
 _FIRST_PAUSE: Final = 10.0
 _LONGEST_PAUSE: Final = 600.0
 
@@ -83,7 +82,7 @@ class Progress:
     @property
     def terminating(self) -> int:
         going = (pod for pod in self.pods if metadata(pod).get("deletionTimestamp"))
-        return sum(at(pod, "status", "phase") not in _ENDED for pod in going)
+        return sum(not has_ended(pod) for pod in going)
 
     @property
     def ready(self) -> int:
@@ -118,7 +117,7 @@ def _completions(job: Object) -> int:
 
 def _has_ended(job: Object, pod: Object) -> bool:
     """True if a pod can be counted: it finished, or is deleted before it could."""
-    if at(pod, "status", "phase") in _ENDED:
+    if has_ended(pod):
         return True
     replaced = at(job, "spec", "podReplacementPolicy") != "Failed"
     return bool(metadata(pod).get("deletionTimestamp")) and replaced

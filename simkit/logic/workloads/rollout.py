@@ -307,20 +307,18 @@ def _progress(
     what = (
         f'ReplicaSet "{metadata(new)["name"]}"' if new is not None else f'Deployment "{metadata(deployment)["name"]}"'
     )
+    renew = False
     if is_complete(deployment, counts):
-        text = f"{what} has successfully progressed."
-        return set_condition(conditions, "Progressing", True, "NewReplicaSetAvailable", text, now)
-    if _advances(deployment, counts):
-        text = f"{what} is progressing."
-        return set_condition(conditions, "Progressing", True, "ReplicaSetUpdated", text, now, renew=True)
-    if present is None and new is not None:
-        text = f'Found new replica set "{metadata(new)["name"]}"'
-        return set_condition(conditions, "Progressing", True, "FoundNewReplicaSet", text, now)
-    deadline = deadline_of(deployment, conditions)
-    if deadline is not None and deadline <= now:
-        text = f"{what} has timed out progressing."
-        return set_condition(conditions, "Progressing", False, _LATE, text, now)
-    return conditions
+        told = True, "NewReplicaSetAvailable", f"{what} has successfully progressed."
+    elif _advances(deployment, counts):
+        told, renew = (True, "ReplicaSetUpdated", f"{what} is progressing."), True
+    elif present is None and new is not None:
+        told = True, "FoundNewReplicaSet", f'Found new replica set "{metadata(new)["name"]}"'
+    elif (deadline := deadline_of(deployment, conditions)) is not None and deadline <= now:
+        told = False, _LATE, f"{what} has timed out progressing."
+    else:
+        return conditions
+    return set_condition(conditions, "Progressing", *told, now, renew=renew)
 
 
 def deadline_of(deployment: Object, conditions: Sequence[Condition]) -> float | None:

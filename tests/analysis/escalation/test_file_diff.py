@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from simkit.analysis.escalation.cut.remedy import as_diff
+from simkit.analysis.escalation.cut.remedy import Remedy
 from simkit.analysis.least_privilege.change import Change
 from simkit.logic.rbac.binding import CLUSTER_ROLE_BINDINGS, ROLES
 from simkit.meta.names import Key
@@ -53,7 +53,7 @@ def diff(file: Path, key: Key, *, without_bob: bool) -> str:
     snapshot = dump.snapshot()
     obj = dict(snapshot.get(key.resource, key.name, key.namespace) or {})
     wanted = {**obj, "subjects": obj["subjects"][:1]} if without_bob else None
-    return as_diff([Change(key, wanted)], snapshot, dump.origins)
+    return Remedy("", "", (Change(key, wanted),), (), snapshot).diff(dump.origins)
 
 
 def test_comments_and_order_stay(file: Path) -> None:
@@ -77,7 +77,7 @@ def test_a_file_that_has_changed_since(file: Path) -> None:
     """If the object is no longer in the file, the diff is that of the object alone."""
     dump = load(file)
     file.write_text("# moved\n")
-    found = as_diff([Change(ROLE, None)], dump.snapshot(), dump.origins)
+    found = Remedy("", "", (Change(ROLE, None),), (), dump.snapshot()).diff(dump.origins)
     assert found.startswith("--- a/roles/shop/reader.yaml\n+++ /dev/null\n")
     assert "- name: reader" not in found
     assert "-  name: reader" in found
@@ -91,7 +91,7 @@ def test_lists(tmp_path: Path) -> None:
     dump = load(file)
     obj = dict(dump.snapshot().get(ROLES, "reader", "shop") or {})
     wanted = {**obj, "rules": [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"]}]}
-    found = as_diff([Change(ROLE, wanted)], dump.snapshot(), dump.origins)
+    found = Remedy("", "", (Change(ROLE, wanted),), (), dump.snapshot()).diff(dump.origins)
     assert "+" in found
     assert "configmaps" in found
     assert " # secrets of the shop" in found or "# secrets of the shop" not in found.replace("-", "")
@@ -102,7 +102,7 @@ def narrowed(source: Path) -> str:
     dump = load(source)
     obj = dict(dump.snapshot().get(ROLES, "reader", "shop") or {})
     wanted = {**obj, "rules": [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"]}]}
-    return as_diff([Change(ROLE, wanted)], dump.snapshot(), dump.origins)
+    return Remedy("", "", (Change(ROLE, wanted),), (), dump.snapshot()).diff(dump.origins)
 
 
 @pytest.mark.parametrize("name", ["dump.json", "dump.tar.gz"])
@@ -133,7 +133,7 @@ def test_a_change_in_a_long_file_can_be_applied(tmp_path: Path, place: int, *, g
     key = Key(ROLES, "shop", f"r{place}")
     rules = [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]
     wanted = None if gone else {**(dump.snapshot().get(ROLES, key.name, "shop") or {}), "rules": rules}
-    found = as_diff([Change(key, wanted)], dump.snapshot(), dump.origins)
+    found = Remedy("", "", (Change(key, wanted),), (), dump.snapshot()).diff(dump.origins)
     assert found.startswith(f"--- a{file}\n+++ b{file}\n@@ ")
     expected = list(yaml.safe_load_all(before))
     expected[place : place + 1] = [] if gone else [{**expected[place], "rules": rules}]

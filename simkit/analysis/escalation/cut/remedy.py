@@ -64,8 +64,17 @@ class ObjectChanges:
         return "\n".join(gone) + ("\n---\n" if gone else "") + yaml.safe_dump_all(made, sort_keys=False)
 
     def diff(self, places: Mapping[Key, FilePosition] | None = None) -> str:
-        """The changes as a unified diff of YAML; ``places`` are the files where the objects are written."""
-        return as_diff(self.changes, self.snapshot, places)
+        """The changes as a unified diff of YAML.
+
+        Parameters
+        ----------
+        places
+            Where the objects are written: the diff is that of the file, with its comments and its order. Where that
+            cannot be told, as in JSON on one line, it is that of the object, named by resource, namespace and name.
+        """
+        known = places or {}
+        made = (_diff(one, stored(self.snapshot, one.key), known.get(one.key)) for one in self.changes)
+        return "".join(made)
 
     def after(self) -> Snapshot:
         """The snapshot as it would be."""
@@ -115,18 +124,6 @@ def _back(change: Change, before: Object | None) -> str:
     if change.obj is None:
         return applied(as_written(before))
     return _command(Change(change.key, before), change.obj)
-
-
-def as_diff(changes: Iterable[Change], snapshot: Snapshot, places: Mapping[Key, FilePosition] | None = None) -> str:
-    """The changes as a unified diff of the objects' YAML.
-
-    Parameters
-    ----------
-    places
-        Where the objects are written: the diff is that of the file, with its comments and its order. Where that
-        cannot be told, as in JSON on one line, it is that of the object, named by resource, namespace and name.
-    """
-    return "".join(_diff(change, stored(snapshot, change.key), (places or {}).get(change.key)) for change in changes)
 
 
 def _diff(change: Change, before: Object | None, place: FilePosition | None) -> str:
