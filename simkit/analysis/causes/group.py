@@ -269,13 +269,9 @@ class _Grouping:
 
     def _bound(self, key: Key) -> tuple[Subject, ...]:
         """The subjects that an object gives access to."""
-        binding = self.survey.index.binding(key)
-        roles = self.aggregation.wholes(key) if _is_role(key) else ()
-        every = (
-            (binding,)
-            if binding is not None
-            else [one for role in roles for one in self.survey.index.bindings_of(role)]
-        )
+        index = self.survey.index
+        binding, roles = index.binding(key), self.aggregation.wholes(key) if _is_role(key) else ()
+        every = [binding] if binding is not None else [one for role in roles for one in index.bindings_of(role)]
         return tuple(dict.fromkeys(normalize_subject(one) for each in every for one in each.subjects))
 
     def _reaches(self, subjects: Iterable[Subject]) -> int:

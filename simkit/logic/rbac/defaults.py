@@ -50,11 +50,7 @@ def reconcile(snapshot: Snapshot, gates: Mapping[str, bool] | None = None) -> It
     ``outdated_bindings`` has to be deleted first: here it is one to create.
     """
     for wanted, existing in _with_existing(snapshot, default_objects(snapshot.release, gates)):
-        if existing is None:
-            yield wanted, False
-        elif annotations_of(existing).get(AUTOUPDATE) == "false":
-            continue
-        elif _is_outdated(existing, wanted):
+        if existing is None or _is_outdated(existing, wanted):
             yield wanted, False
         else:
             repaired = _repaired(existing, wanted)
@@ -65,20 +61,21 @@ def reconcile(snapshot: Snapshot, gates: Mapping[str, bool] | None = None) -> It
 def outdated_bindings(snapshot: Snapshot) -> Iterator[Key]:
     """Default bindings with a wrong role reference. They cannot be updated, only recreated."""
     for wanted, existing in _with_existing(snapshot, default_objects(snapshot.release)):
-        if existing is None or annotations_of(existing).get(AUTOUPDATE) == "false":
-            continue
-        if _is_outdated(existing, wanted):
+        if existing is not None and _is_outdated(existing, wanted):
             yield Key(RESOURCES_OF_KINDS[wanted["kind"]], namespace_of(wanted), name_of(wanted))
 
 
 def _with_existing(snapshot: Snapshot, default: Iterable[Object]) -> Iterator[tuple[Object, Object | None]]:
-    """Default objects, each with the stored one. Where that cannot be read, it is left as it is."""
+    """Default objects, each with the stored one, but for those that are left as they are: one that cannot be read, and
+    one whose reconciliation is disabled.
+    """
     for wanted in default:
         try:
             existing = snapshot.get(RESOURCES_OF_KINDS[wanted["kind"]], name_of(wanted), namespace_of(wanted))
         except UnreadableObject:
             continue
-        yield wanted, existing
+        if existing is None or annotations_of(existing).get(AUTOUPDATE) != "false":
+            yield wanted, existing
 
 
 def _is_outdated(existing: Object, wanted: Object) -> bool:

@@ -25,7 +25,6 @@ from simkit.analysis.escalation.prove.required_requests import example_of
 from simkit.analysis.escalation.prove.session import certificate_request
 from simkit.analysis.escalation.prove.variables import SOME_USER, body_of, fill, resource_of, workload
 from simkit.analysis.escalation.table.primitive import Primitive, primitives
-from simkit.analysis.escalation.table.requirement import Permission
 from simkit.analysis.escalation.table.severity import Severity, worst
 from simkit.analysis.rbac.default_objects import unchanged_defaults
 from simkit.analysis.rbac.index import members_in
@@ -36,7 +35,7 @@ from simkit.meta.errors import SimkitError
 from simkit.meta.identity import AUTHENTICATED, NODE_PREFIX, administrator
 from simkit.meta.message import Request
 from simkit.present.progress import tracked
-from simkit.schema.catalogue import Catalogue
+from simkit.schema.catalogue import Resource
 from simkit.seams.snapshot import Sandbox, Snapshot
 
 if TYPE_CHECKING:
@@ -104,16 +103,14 @@ def _objects(sandbox: Sandbox, match: VariantMatch, values: Mapping[str, Any]) -
             named = tuple(name for name in hold.names if name in met.requirement.names)
         known = {**values, "fresh": named[0], "resource": resource}
         try:
-            body = _example(catalogue, permission, known, snapshot)
+            body = _example(resource, known, snapshot)
         except NotExecutable:
             continue  # the use itself will say so
         place = met.requirement.namespace or values["namespace"]
         yield f"an object of {resource.group_resource}", resource.collection(place), body
 
 
-def _example(catalogue: Catalogue, permission: Permission, values: Mapping[str, Any], snapshot: Any) -> Any:
-    resource = resource_of(catalogue, permission)
-    assert resource is not None
+def _example(resource: Resource, values: Mapping[str, Any], snapshot: Snapshot) -> Any:
     if resource.group_resource in POD_SPECS and resource.resource != "pods":
         return workload(resource, values["fresh"], body_of("pod", values)["spec"])
     return example_of(resource, values, snapshot)
