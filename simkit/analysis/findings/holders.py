@@ -87,9 +87,7 @@ def risky_permission_checks() -> tuple[Check, ...]:
 
 
 def _check(permission: RiskyPermission) -> Check:
-    def find(survey: Survey, check: Check) -> Iterator[Finding]:
-        return _findings(survey, check, permission)
-
+    find = partial(_findings, permission=permission)
     return Check(permission.id, permission.title, permission.severity, permission.why, permission.fix, find)
 
 

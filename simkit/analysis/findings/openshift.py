@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -45,14 +46,12 @@ def identity_providers(survey: Survey, check: Check) -> Iterator[Finding]:
     if unread:
         told = f"Whether identity providers can be misused is not known: {unread:,} could not be read."
         yield check.finding(told, severity=Severity.MEDIUM)
-    counts: dict[str, int] = {}
-    for identity in snapshot.scan(IDENTITIES) if IDENTITIES in snapshot.captured() else ():
-        name = str(identity.get("providerName") or "")
-        counts[name] = counts.get(name, 0) + 1
+    identities = snapshot.scan(IDENTITIES) if IDENTITIES in snapshot.captured() else ()
+    counts = Counter(str(identity.get("providerName") or "") for identity in identities)
     for provider in (one for one in providers if isinstance(one, Mapping)):
         for why in _weaknesses(provider, len(providers)):
             name = str(provider.get("name") or "")
-            users = f", by which {counts[name]:,} identities are known," if counts.get(name) else ""
+            users = f", by which {counts[name]:,} identities are known," if counts[name] else ""
             yield check.finding(f"The identity provider {name!r} ({provider.get('type')}){users} {why}.")
 
 

@@ -90,12 +90,10 @@ def has_pods(snapshot: Snapshot) -> bool:
 
 def accounts_in_use(survey: Survey) -> frozenset[Subject]:
     """The accounts that pods run as, that templates of pods name, and those of the server's own controllers."""
-
-    def found() -> frozenset[Subject]:
-        running = pods_by_account(survey).keys()
-        return frozenset((*running, *_named_in_templates(survey), *control_plane(survey.snapshot.release)))
-
-    return survey.once("accounts in use", found)
+    own = control_plane(survey.snapshot.release)
+    return survey.once(
+        "accounts in use", lambda: frozenset((*pods_by_account(survey), *_named_in_templates(survey), *own))
+    )
 
 
 def needless_tokens(survey: Survey, check: Check) -> Iterator[Finding]:

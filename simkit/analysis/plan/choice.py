@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from simkit.analysis.audit_log.events import AuditLog
@@ -18,7 +18,6 @@ from simkit.analysis.rbac.index import members_in
 from simkit.analysis.rbac.subject import Members, parse_subject, several
 from simkit.logic.rbac.binding import Subject
 from simkit.meta.errors import SimkitError
-from simkit.meta.names import Key
 from simkit.meta.python_gc import collection_paused
 from simkit.seams.snapshot import Sandbox, Snapshot
 
@@ -125,13 +124,9 @@ def _steps(first: Round, best: int | None, free: bool, chosen: set[Candidate] | 
         steps.append(_step(len(steps) + 1, now, one, then))
         now = then
         if chosen is not None and isinstance(one, RemovePermissions):
-            chosen = {moved for each in chosen for moved in _moved(now, each, one.role)}
+            of_role = {each for each in chosen if each.key == one.role}  # as they are to be made after this one
+            chosen = (chosen - of_role).union(*map(now.candidates.moved, of_role))
     return steps, now
-
-
-def _moved(now: Round, one: Candidate, role: Key) -> Iterable[Candidate]:
-    """A change as it is to be made after one of a role."""
-    return now.candidates.moved(one) if one.key == role else (one,)
 
 
 def _step(number: int, now: Round, one: Candidate, then: Round) -> PlanStep:
@@ -154,7 +149,8 @@ def _needed(first: Round, audit_log: AuditLog | None) -> set[Candidate]:
 
 def _next_of(now: Round, chosen: set[Candidate], free: bool) -> tuple[Candidate, Round] | None:
     """Of changes that are all needed the one that closes the most, those that break something last."""
-    options = sorted(_harmless(now, chosen, free), key=str) or sorted(() if free else chosen, key=str)
+    harmless = (one for one in chosen if now.candidates.harm(one) < (1 if free else SURELY))
+    options = sorted(harmless, key=str) or sorted(() if free else chosen, key=str)
     if not options:
         return None
     one = closing_most(now, options)
@@ -174,8 +170,3 @@ def closing_most(now: Round, options: Sequence[Candidate]) -> Candidate:
         if found > closes or (found == closes and number < best):
             best, closes = number, found
     return options[best]
-
-
-def _harmless(now: Round, chosen: Iterable[Candidate], free: bool) -> Iterator[Candidate]:
-    limit = 1 if free else SURELY
-    return (one for one in chosen if now.candidates.harm(one) < limit)
