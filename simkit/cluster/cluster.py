@@ -337,7 +337,8 @@ class Cluster(AnalysisMethods, EgressMethods, InspectionMethods, SimulationMetho
 
         if host_programs and not is_loopback(bind_address):
             raise SimkitError(f"host programs are for clients of this machine, and {bind_address} lets others in")
-        server = serve(self._control_plane, port=port, bind_address=bind_address, kubeconfig=kubeconfig)
+        plane = self._control_plane
+        server = serve(plane.engine, plane.background, port=port, bind_address=bind_address, kubeconfig=kubeconfig)
         if host_programs:
             try:
                 self._simulation().run_host_programs(host_programs, (bind_address, urlsplit(server.url).port or 0))

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import orjson
 
@@ -161,12 +161,6 @@ ReviewVersion = Literal["v1", "v1beta1"]
 FailurePolicy = Literal["NoOpinion", "Deny"]
 
 
-class Conditions(Protocol):
-    """A predicate for requests for which the service is called. Raises ConditionsError if it cannot be evaluated."""
-
-    def hold(self, spec: Mapping[str, Any]) -> bool: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Settings:
     """The settings for calls of a service. Times are in seconds."""
@@ -209,7 +203,7 @@ class WebhookAuthorizer:
         settings: Settings,
         clock: Clock,
         *,
-        conditions: Conditions | None = None,
+        conditions: MatchConditions | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._behaviour, self._poster, self.settings, self._sleep = behaviour, poster, settings, sleep

@@ -10,8 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Protocol, Self
+from typing import TYPE_CHECKING, Final, Self
 
+from simkit.client.leader_election import Runner
 from simkit.engine.authn.union import Union
 from simkit.engine.authn.x509 import ClientCertificates
 from simkit.engine.http import certificates
@@ -29,7 +30,7 @@ from simkit.meta.errors import SimkitError
 
 if TYPE_CHECKING:
     from simkit.engine.http.serving import Listener, ServingLoop
-    from simkit.engine.pipeline import engine as pipeline
+    from simkit.engine.pipeline.engine import Engine
 
 _LOOPBACK: Final = "127.0.0.1"
 
@@ -99,14 +100,6 @@ class ServingOptions:
         return b"\n".join(filter(None, (self.client_authorities, identities.authority.read_bytes())))
 
 
-class ControllerRunner(Protocol):
-    """A background worker that runs while a server runs."""
-
-    def start(self) -> None: ...
-
-    def stop(self) -> None: ...
-
-
 class Server:
     """A server that serves an engine over HTTPS, and on request over plain HTTP on loopback.
 
@@ -138,7 +131,7 @@ class Server:
         *,
         clock: Clock | None = None,
         compress: bool = True,
-        controllers: ControllerRunner | None = None,
+        controllers: Runner | None = None,
         prepare_to_stop: Callable[[], None] = lambda: None,
     ) -> None:
         self.serving = serving or ServingOptions()
@@ -320,40 +313,29 @@ class Server:
         self._ports, self._running = {}, None
 
 
-class AssembledCluster(Protocol):
-    """The parts of a control plane that ``serve`` uses."""
-
-    @property
-    def engine(self) -> pipeline.Engine: ...
-
-    @property
-    def background(self) -> ControllerRunner: ...
-
-
 def serve(
-    made: AssembledCluster, *, port: int = 0, bind_address: str = _LOOPBACK, kubeconfig: str | Path | None = None
+    engine: Engine, controllers: Runner, *, port: int, bind_address: str, kubeconfig: str | Path | None
 ) -> Server:
-    """Serve an assembled cluster over HTTPS in the background, with its controllers running.
+    """Serve an engine over HTTPS in the background, with controllers running.
 
     Parameters
     ----------
-    made
-        Its engine from now on also knows the administrator by the certificate in the client configuration.
+    engine
+        From now on it also knows the administrator by the certificate in the client configuration.
     port
         0 picks a free one.
     bind_address
-        Where to listen; by default clients on this machine only.
+        Where to listen.
     kubeconfig
         Where the administrator's client configuration is written; by default in the certificate folder.
     """
     from simkit.engine.http.apiserver import APIServerHandler
 
-    engine = made.engine
     serving = ServingOptions(bind_address, port, kubeconfig=Path(kubeconfig) if kubeconfig else None)
     known = engine.authenticator
     if not isinstance(known, Union):
         raise SimkitError(f"cannot add client certificates to {known!r}; assemble the cluster with a Union")
     trusted = serving.trusted_clients(serving.identities(engine.clock))
-    server = Server(APIServerHandler(engine), serving, clock=engine.clock, controllers=made.background)
+    server = Server(APIServerHandler(engine), serving, clock=engine.clock, controllers=controllers)
     engine.authenticator = known.preceded_by(ClientCertificates(engine.behaviour, trusted, engine.clock))
     return server.start()
