@@ -27,6 +27,7 @@ from simkit.seams.storage import (
     Store,
     Unstorable,
     Writer,
+    existing,
 )
 
 __all__ = [
@@ -64,5 +65,6 @@ __all__ = [
     "Unstorable",
     "Validator",
     "Writer",
+    "existing",
     "has_closed",
 ]

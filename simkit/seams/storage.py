@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, Protocol
 
 from simkit.meta.clock import Clock
+from simkit.meta.errors import not_found
 from simkit.meta.frozen_init import quickly_made
 from simkit.meta.names import GroupResource, Key, Revision
 from simkit.meta.objects import Object
@@ -111,6 +112,14 @@ class Reader(Protocol):
     def count(self, resource: GroupResource) -> int:
         """The number of objects that a resource has now, in constant time."""
         ...
+
+
+def existing(store: Reader, key: Key, told: GroupResource | None = None) -> Entry:
+    """The entry of a key. Raises the 404 StatusError of kube-apiserver, which may name another resource."""
+    entry = store.get(key)
+    if entry is None:
+        raise not_found(told or key.resource, key.name)
+    return entry
 
 
 class Writer(Protocol):

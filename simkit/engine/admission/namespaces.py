@@ -19,7 +19,7 @@ from simkit.meta.domain import DEFAULT_NAMESPACE, PUBLIC_NAMESPACE, SYSTEM_NAMES
 from simkit.meta.errors import forbidden, not_found
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, at
-from simkit.seams import Reader, Review
+from simkit.seams import Reader, Review, existing
 
 # NamespaceExists and NamespaceAutoProvision treat writes into namespaces that do not exist.
 # Upstream: plugin/pkg/admission/namespace/exists and plugin/pkg/admission/namespace/autoprovision, release 1.30.
@@ -75,9 +75,7 @@ class NamespaceLifecycle(StoreHandler, operations=CHANGES):
         return written(review)
 
     def _check(self, review: Review) -> None:
-        found = self._store.get(Key(NAMESPACES, "", review.namespace))
-        if found is None:
-            raise not_found(NAMESPACES, review.namespace)
+        found = existing(self._store, Key(NAMESPACES, "", review.namespace))
         if review.operation == "CREATE" and at(found.object, "status", "phase") == "Terminating":
             raise self._terminating(review)
 

@@ -23,11 +23,11 @@ from simkit.engine.admission.service_account import references_config_maps, refe
 from simkit.logic.workloads.volumes import CSI_DRIVERS
 from simkit.meta.attributes import Attributes
 from simkit.meta.domain import API_DOMAIN, LABEL_DOMAIN, MIRROR_POD, NODE_LEASE_NAMESPACE, api_group, label
-from simkit.meta.errors import StatusError, not_found
+from simkit.meta.errors import StatusError
 from simkit.meta.fielderror import aggregate_errors, quoted
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, annotations_of, at, labels_of, metadata, name_of
-from simkit.seams import Authorizer, Reader, Review
+from simkit.seams import Authorizer, Reader, Review, existing
 
 # The audiences that a pod's volumes name: a node may ask for tokens of its pod for no others.
 # Upstream: plugin/pkg/admission/noderestriction/admission.go, release 1.36.
@@ -75,7 +75,7 @@ def _names(store: Reader, pod: Object, volume: Object, audience: str) -> bool:
     driver = _driver_of(store, pod, volume)
     if not driver:
         return False
-    requests = at(_found(store, Key(_DRIVERS, "", driver), _DRIVER), "spec", "tokenRequests") or ()
+    requests = at(existing(store, Key(_DRIVERS, "", driver), _DRIVER).object, "spec", "tokenRequests") or ()
     return any((each.get("audience") or "") == audience for each in requests)
 
 
@@ -89,22 +89,15 @@ def _driver_of(store: Reader, pod: Object, volume: Object) -> str:
 
 
 def _driver_of_claim(store: Reader, namespace: str, name: str) -> str:
-    claim = _found(store, Key(CLAIMS, namespace, name), _CLAIM)
+    claim = existing(store, Key(CLAIMS, namespace, name), _CLAIM).object
     bound = at(claim, "spec", "volumeName") or ""
-    return _driver_in(_found(store, Key(VOLUMES, "", bound), _VOLUME).get("spec") or {})
+    return _driver_in(existing(store, Key(VOLUMES, "", bound), _VOLUME).object.get("spec") or {})
 
 
 def _driver_in(source: Object) -> str:
     if source.get("csi") is not None:
         return str(source["csi"].get("driver") or "")
     return next((driver for kind, driver in CSI_DRIVERS.items() if source.get(kind) is not None), "")
-
-
-def _found(store: Reader, key: Key, told: GroupResource) -> Object:
-    entry = store.get(key)
-    if entry is None:
-        raise not_found(told, key.name)
-    return entry.object
 
 
 _LEASES: Final = GroupResource(api_group("coordination"), "leases")
@@ -180,10 +173,7 @@ class NodeRestriction(
             raise admission_forbidden(review, f'node "{node}" can only delete pods with spec.nodeName set to itself')
 
     def _live_pod(self, review: Review, name: str) -> Object:
-        found = self._store.get(Key(PODS, review.namespace, name))
-        if found is None:
-            raise not_found(_POD, name)
-        return found.object
+        return existing(self._store, Key(PODS, review.namespace, name), _POD).object
 
     def _pod_create(self, review: Review, node: str) -> None:
         pod = written(review)
@@ -219,10 +209,7 @@ class NodeRestriction(
             raise admission_forbidden(review, f"{start} a controller owner reference set to itself")
         if owner.get("blockOwnerDeletion"):
             raise admission_forbidden(review, f'node "{node}" must not set blockOwnerDeletion on an owner reference')
-        found = self._store.get(Key(NODES, "", node))
-        if found is None:
-            raise not_found(_NODE, node)
-        uid = metadata(found.object).get("uid", "")
+        uid = metadata(existing(self._store, Key(NODES, "", node), _NODE).object).get("uid", "")
         if owner.get("uid") != uid:
             raise admission_forbidden(review, f"node {node} UID mismatch: expected {owner.get('uid', '')} got {uid}")
 

@@ -21,12 +21,12 @@ from simkit.engine.admission.plugin_attributes import (
 )
 from simkit.engine.admission.tolerations import merged
 from simkit.meta.domain import label
-from simkit.meta.errors import not_found, unexplained
+from simkit.meta.errors import unexplained
 from simkit.meta.fielderror import quoted
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, annotations_of, at, labels_of, metadata, name_of
 from simkit.meta.resource_list import resource_list_of
-from simkit.seams import Reader, Review
+from simkit.seams import Reader, Review, existing
 
 # PodNodeSelector merges the node selector of a namespace into its pods.
 # Upstream: plugin/pkg/admission/podnodeselector, release 1.30.
@@ -64,9 +64,7 @@ class PodNodeSelector(Handler, operations=CREATION, resources={PODS}):
             raise admission_forbidden(review, "pod node label selector labels conflict with its namespace whitelist")
 
     def _selector(self, review: Review) -> Mapping[str, str]:
-        found = self._store.get(Key(NAMESPACES, "", review.namespace))
-        if found is None:
-            raise not_found(NAMESPACES, review.namespace)
+        found = existing(self._store, Key(NAMESPACES, "", review.namespace))
         return labels_of_selector(annotations_of(found.object).get(_ANNOTATION, self._settings.get(DEFAULT, "")))
 
 

@@ -20,11 +20,11 @@ from simkit.engine.admission.plugin_attributes import (
 from simkit.logic.quota.calculate import best_effort
 from simkit.logic.quota.usage import is_extended
 from simkit.meta.domain import label
-from simkit.meta.errors import not_found, unexplained
+from simkit.meta.errors import unexplained
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, annotations_of, at
 from simkit.meta.podspec import NON_EPHEMERAL, containers_of
-from simkit.seams import Reader, Review
+from simkit.seams import Reader, Review, existing
 
 # Comparison and merging of tolerations.
 # Upstream: pkg/util/tolerations, release 1.30.
@@ -173,9 +173,7 @@ class PodTolerationRestriction(Handler, operations=WRITES, resources={PODS}):
             raise unexplained(f"{start} conflict with its namespace whitelist")
 
     def _read(self, review: Review, annotation: str, otherwise: Sequence[Toleration]) -> Sequence[Toleration]:
-        found = self._store.get(Key(NAMESPACES, "", review.namespace))
-        if found is None:
-            raise not_found(NAMESPACES, review.namespace)
+        found = existing(self._store, Key(NAMESPACES, "", review.namespace))
         text = annotations_of(found.object).get(annotation)
         if text is None:
             return otherwise

@@ -207,14 +207,15 @@ class DeploymentController(ResourceWatcher):
             return self._tell(client, deployment, sets, new, rolling=False)
         paused = pause_conditions(deployment, self._clock.now())
         if paused is not None:
-            self._say(client, deployment, paused)
+            self._say(client, deployment, conditions=paused)
             return None  # our own word brings us back here
         old = [each for each in sets if new is None or uid_of(each) != uid_of(new)]
         if new is not None and self._annotate(client, deployment, old, new):
             return None  # the replica sets that change bring us back here
         rolling = not (at(deployment, "spec", "paused") or rollout.was_scaled(deployment, sets))
         if not rolling:
-            acted = self._scale(client, deployment, old, new) or self._clean_paused(client, deployment, old)
+            stands = at(deployment, "spec", "paused")
+            acted = self._scale(client, deployment, old, new) or (stands and self._forget(client, deployment, old))
         else:
             acted = self._act(client, lister, deployment, reference, sets, old, new)
         return None if acted else self._tell(client, deployment, sets, new, rolling=rolling)
@@ -321,8 +322,7 @@ class DeploymentController(ResourceWatcher):
         made = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": meta, "spec": spec}
         response = create(client, REPLICA_SETS, metadata(deployment)["namespace"], made)
         if response.status == 409:
-            status = {**(deployment.get("status") or {}), "collisionCount": (collisions or 0) + 1}
-            replace_status(client, DEPLOYMENTS, deployment, status)
+            self._say(client, deployment, collisionCount=(collisions or 0) + 1)
         elif not response.succeeded:
             why = f'Failed to create new replica set "{meta["name"]}": {response.object.get("message")}'
             self._failed(client, deployment, why)
@@ -343,15 +343,14 @@ class DeploymentController(ResourceWatcher):
         # Through the status, as the real controller does: there annotations do not raise the generation.
         expect(replace(client, DEPLOYMENTS, noted, "status"), 404, 409)
 
-    def _say(self, client: Client, deployment: Object, conditions: Sequence[Mapping[str, Any]]) -> None:
-        status = {**(deployment.get("status") or {}), "conditions": conditions}
-        replace_status(client, DEPLOYMENTS, deployment, status)
+    def _say(self, client: Client, deployment: Object, **changes: Any) -> None:
+        replace_status(client, DEPLOYMENTS, deployment, {**(deployment.get("status") or {}), **changes})
 
     def _failed(self, client: Client, deployment: Object, message: str) -> None:
         if has_deadline(deployment):
             present, now = at(deployment, "status", "conditions") or (), self._clock.now()
             conditions = set_condition(present, "Progressing", False, "ReplicaSetCreateError", message, now)
-            self._say(client, deployment, conditions)
+            self._say(client, deployment, conditions=conditions)
         self._events.event(client, deployment, "ReplicaSetCreateError", message, warning=True)
         raise RequeueError(message)
 
@@ -377,10 +376,6 @@ class DeploymentController(ResourceWatcher):
         """Forget old sets beyond the history that is kept, once the rollout is complete."""
         complete = is_complete(deployment, deployment.get("status") or {})
         return complete and self._forget(client, deployment, old)
-
-    def _clean_paused(self, client: Client, deployment: Object, old: Sequence[Object]) -> bool:
-        """So too where it stands still."""
-        return bool(at(deployment, "spec", "paused")) and self._forget(client, deployment, old)
 
     def _forget(self, client: Client, deployment: Object, old: Sequence[Object]) -> bool:
         gone = rollout.superfluous(deployment, old)

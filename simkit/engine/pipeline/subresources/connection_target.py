@@ -10,7 +10,7 @@ from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.kinds.parts.validation.ip import address
 from simkit.meta.behaviour import ServedBehaviour
-from simkit.meta.errors import StatusError, bad_request, invalid, not_found, unexplained
+from simkit.meta.errors import StatusError, bad_request, invalid, unexplained
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value
 from simkit.meta.go_number import parse_int, parse_uint
 from simkit.meta.message import Request
@@ -18,7 +18,7 @@ from simkit.meta.names import GroupKind, GroupResource, Key
 from simkit.meta.objects import Object, at
 from simkit.meta.podspec import containers_of
 from simkit.schema.time_and_bytes import canonical_time
-from simkit.seams import PodConnections, PortHandler, RemoteProcess
+from simkit.seams import PodConnections, PortHandler, RemoteProcess, existing
 
 # The options of connections: query parameters, read and checked as kube-apiserver does.
 # Follows ``pkg/apis/core/v1/zz_generated.conversion.go`` (which parameters are read, in which order) and
@@ -209,10 +209,7 @@ def stored(
     engine: Engine, resource: GroupResource, namespace: str, name: str, *, requested: GroupResource | None = None
 ) -> Object:
     """An object of the store. Raises 404, which names the requested resource, as that of kube-apiserver does."""
-    entry = engine.store.get(Key(resource, namespace, name))
-    if entry is None:
-        raise not_found(requested or resource, name)
-    return entry.object
+    return existing(engine.store, Key(resource, namespace, name), requested).object
 
 
 def _preferred_address(node: Object) -> str:

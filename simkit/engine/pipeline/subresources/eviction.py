@@ -23,12 +23,12 @@ from simkit.logic.workloads.status_conditions import guarding, with_allowed, wit
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import API_SERVER
-from simkit.meta.errors import StatusError, bad_request, conflict, forbidden, not_found, unexplained
+from simkit.meta.errors import StatusError, bad_request, conflict, forbidden, unexplained
 from simkit.meta.fielderror import aggregate_errors, quoted
 from simkit.meta.message import Response
 from simkit.meta.names import GroupKind, GroupResource, GroupVersionKind, Key
 from simkit.meta.objects import Draft, Object, annotations_of, at, labels_of, metadata, name_of
-from simkit.seams import Entry, Stale
+from simkit.seams import Entry, Stale, existing
 
 # Binding of a pod to a node, once for each pod.
 # Upstream: pkg/registry/core/pod/storage/storage.go, release 1.30.
@@ -65,9 +65,7 @@ def bind(engine: Engine, context: RequestContext, scope: RequestScope) -> Respon
 def _assign(engine: Engine, key: Key, binding: Object, options: WriteOptions) -> None:
     """Write the node into the pod, with retries on conflicts."""
     for _ in range(_BINDING_TRIES):
-        live = engine.store.get(key)
-        if live is None:
-            raise not_found(_PODS, key.name)
+        live = existing(engine.store, key)
         _check_binding(live, binding, dry_run=options.dry_run)
         draft = _bound(engine.behaviour, live.object, binding, timestamp(engine.clock.now()))
         if options.dry_run:
@@ -144,7 +142,7 @@ def evict(engine: Engine, context: RequestContext, scope: RequestScope) -> Respo
         raise bad_request("name in URL does not match name in Eviction object")
     engine.admission.validate(review.with_object(draft))
     key = scope.registry_scope.key(info.namespace, info.name)
-    pod = _live(engine, key)
+    pod = existing(engine.store, key, _PODS)
     options = opt.delete_options(engine.behaviour, draft.get("deleteOptions") or {})
     eviction = _Eviction(engine, scope, key, replace(options, dry_run=options.dry_run or written.dry_run))
     _remove(eviction) if _is_unguarded(pod.object) else _remove_guarded(eviction, pod)
@@ -160,13 +158,6 @@ def _body(engine: Engine, context: RequestContext, scope: RequestScope, written:
     draft = request_object.read(engine, context, gvk, schema, written.validation)
     request_object.check_address(context, scope, draft, named=False)
     return draft
-
-
-def _live(engine: Engine, key: Key) -> Entry:
-    entry = engine.store.get(key)
-    if entry is None:
-        raise not_found(_PODS, key.name)
-    return entry
 
 
 def _is_unguarded(pod: Object) -> bool:
@@ -219,9 +210,7 @@ def _take_from(eviction: _Eviction, name: str) -> None:
     """Record the disruption in the budget. Raises 429 if none is left."""
     engine, key = eviction.engine, Key(_BUDGETS, eviction.key.namespace, name)
     for _ in range(_TRIES):
-        entry = engine.store.get(key)
-        if entry is None:
-            raise not_found(_BUDGETS, name)
+        entry = existing(engine.store, key)
         status = _after(eviction, entry.object)
         if eviction.options.dry_run or _store_status(engine, entry, status):
             return

@@ -30,12 +30,12 @@ from simkit.language.merge.managedfields import SCALE_VERSION, Paths, parent_rec
 from simkit.language.merge.mergepatch import failed
 from simkit.language.merge.update import track_update
 from simkit.meta.clock import timestamp
-from simkit.meta.errors import conflict, internal, invalid, not_found
+from simkit.meta.errors import conflict, internal, invalid
 from simkit.meta.message import Response
 from simkit.meta.names import GroupKind, GroupResource
 from simkit.meta.objects import Draft, Object, at, metadata, name_of
 from simkit.schema.catalogue import Catalogue, Resource
-from simkit.seams import Entry
+from simkit.seams import Entry, existing
 
 _GROUP, _VERSION = SCALE_VERSION.split("/")
 _NOT_CONVERTED: Final = (
@@ -132,10 +132,9 @@ def of_object(obj: Object, view: ScaleView) -> Draft:
 
 def _read(engine: Engine, context: RequestContext, scope: RequestScope, view: ScaleView) -> Response:
     info = context.info
-    entry = engine.store.get(scope.registry_scope.key(info.namespace, info.name))
-    if entry is None:
-        missing = None if engine.behaviour.applies("scale-not-found-by-parent") else view.missing
-        raise not_found(missing or scope.resource.group_resource, info.name)
+    missing = None if engine.behaviour.applies("scale-not-found-by-parent") else view.missing
+    key = scope.registry_scope.key(info.namespace, info.name)
+    entry = existing(engine.store, key, missing or scope.resource.group_resource)
     return _answer(engine, context, scope, view, entry)
 
 

@@ -21,12 +21,13 @@ from simkit.kinds.strategy import strategy_of
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import label
-from simkit.meta.errors import bad_request, conflict, internal, invalid, not_found
+from simkit.meta.errors import bad_request, conflict, internal, invalid
 from simkit.meta.fielderror import invalid_value, quoted
 from simkit.meta.message import Response
 from simkit.meta.names import GroupKind, GroupResource, GroupVersionKind, Key
 from simkit.meta.objects import Object, at, group_version_of, metadata, name_of
 from simkit.schema.field_order import Fields
+from simkit.seams import existing
 
 ISSUED: Final = label("issued-credential-id", "authentication")
 """The audit annotation with the id of the issued token."""
@@ -86,10 +87,7 @@ def _check_uid(
 def _existing(engine: Engine, resource: GroupResource, namespace: str, name: str) -> Object:
     if not name:
         raise bad_request("Name parameter required.")
-    entry = engine.store.get(Key(resource, namespace, name))
-    if entry is None:
-        raise not_found(resource, name)
-    return entry.object
+    return existing(engine.store, Key(resource, namespace, name)).object
 
 
 def _issued(engine: Engine, context: RequestContext, account: Object, spec: dict[str, Any]) -> dict[str, Any]:

@@ -22,13 +22,12 @@ from simkit.meta.errors import (
     bad_request,
     expired,
     future_revision,
-    not_found,
     unexplained,
 )
 from simkit.meta.message import Response
 from simkit.meta.names import Key, Revision
 from simkit.meta.objects import labels_of
-from simkit.seams import Compacted, Entry, Future
+from simkit.seams import Compacted, Entry, Future, existing
 
 # The selection of a list, watch or deletecollection by labels and fields
 
@@ -83,9 +82,7 @@ def get(engine: Engine, context: RequestContext, scope: RequestScope) -> Respons
     info = context.info
     CacheDelegator(engine, scope).await_revision(context.request.option("resourceVersion"))
     key = scope.registry_scope.key(info.namespace, info.name)
-    entry = engine.store.get(key)
-    if entry is None:
-        raise not_found(scope.resource.group_resource, info.name)
+    entry = existing(engine.store, key, scope.resource.group_resource)
     return responses.object_response(scope, entry, context.output_media_type, now=engine.clock.now())
 
 
