@@ -104,7 +104,7 @@ def _services(given: Sequence[str]) -> Mapping[str, str]:
 
 def serving_options(args: argparse.Namespace) -> ServingOptions:
     """The addresses and certificates of the server, and the time limits of requests."""
-    from simkit.engine.authn.options import read_file
+    from simkit.engine.egress.files import read_file
     from simkit.engine.http.server import ServingOptions
 
     return ServingOptions(
@@ -208,7 +208,7 @@ def _check_tokens(longest: float, keys: str) -> None:
 
 def _oidc(args: argparse.Namespace) -> Any:
     from simkit.engine.authn.oidc import OIDCOptions
-    from simkit.engine.authn.options import read_file
+    from simkit.engine.egress.files import read_file
 
     required = [item.partition("=") for item in args.oidc_required_claim]
     wrong = [claim for claim, equals, _ in required if not equals or not claim]

@@ -21,6 +21,7 @@ from simkit.engine.authn.union import EXTRA_PREFIXES, GROUP_HEADERS, USER_HEADER
 from simkit.engine.authn.x509 import Authorities, ClientCertificates, DynamicAuthorities
 from simkit.engine.egress.call import Caller
 from simkit.engine.egress.files import load_kubeconfig as read_client
+from simkit.engine.egress.files import read_file
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import Clock
 from simkit.meta.errors import SimkitError
@@ -264,11 +265,3 @@ def _keys(settings: AuthenticationOptions, issuer: Issuer | None) -> Callable[[]
         key for path in settings.service_account_key_file for key in load_verification_keys(read_file(path), str(path))
     ]
     return lambda: keys
-
-
-def read_file(path: Path) -> bytes:
-    """The content of a file that a flag names. Raises SimkitError."""
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise SimkitError(f"{path} cannot be read: {error.strerror or error}") from error

@@ -17,7 +17,7 @@ from typing import Any, Final, Literal
 import orjson
 
 from simkit.engine.authn.bearer import TokenResponse
-from simkit.engine.egress.call import Poster, review_status, with_exponential_backoff
+from simkit.engine.egress.call import Poster, review_status, status_fields, with_exponential_backoff
 from simkit.engine.egress.policy import RememberedAnswers, Unreachable
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import Clock
@@ -129,8 +129,6 @@ def extra_groups(secret: Object) -> tuple[str, ...] | None:
 # The static token file: bearer tokens of users, read once at the start.
 # References: k8s.io/apiserver/pkg/authentication/token/tokenfile/tokenfile.go, release 1.30.
 
-_log = logging.getLogger("simkit.authn")
-
 
 class StaticTokens:
     """Authenticates the tokens of a fixed table.
@@ -193,10 +191,10 @@ def _enter(table: dict[str, Identity], row: list[str], where: str) -> None:
         raise SimkitError(f"{where}: must have at least 3 columns (token, user name, user uid), found {len(row)}")
     token, user, uid, *groups = row
     if not token:
-        _log.warning("%s: the token is empty; the line is skipped", where)
+        _LOG.warning("%s: the token is empty; the line is skipped", where)
         return
     if token in table:
-        _log.warning("%s: the token was given before; this line replaces the earlier one", where)
+        _LOG.warning("%s: the token was given before; this line replaces the earlier one", where)
     listed = [*(groups[0].split(",") if groups and groups[0] else ()), *groups[1:]]
     table[token] = Identity(user, tuple(listed), uid)
 
@@ -206,6 +204,7 @@ def _enter(table: dict[str, Identity], row: list[str], where: str) -> None:
 
 _LOG: Final = logging.getLogger("simkit.authn")
 REMEMBERED: Final = 4096
+_KIND: Final = "TokenReview"
 ReviewVersion = Literal["v1", "v1beta1"]
 
 
@@ -260,7 +259,7 @@ class WebhookTokens:
             return known[0]
         try:
             answer = self._asked(token, wanted)
-            verified = self._verified(review_status(answer, "TokenReview"), wanted)
+            verified = self._verified(review_status(answer, _KIND), wanted)
         except Unreachable as error:
             _LOG.warning("the token webhook failed: %s", error)
             raise unauthorized() from error
@@ -272,7 +271,7 @@ class WebhookTokens:
         spec: dict[str, Any] = {"token": token}
         if audiences:
             spec["audiences"] = list(audiences)
-        head = {"kind": "TokenReview", "apiVersion": f"{AUTHENTICATION_GROUP}/{self._version}"}
+        head = {"kind": _KIND, "apiVersion": f"{AUTHENTICATION_GROUP}/{self._version}"}
         body = orjson.dumps(
             {**head, "metadata": null_creation(self._behaviour), "spec": spec, "status": {"user": {}}},
         )
@@ -281,35 +280,18 @@ class WebhookTokens:
     def _verified(self, status: Mapping[str, Any], wanted: Sequence[str]) -> TokenResponse | None:
         if status.get("authenticated") is not True:
             return None
-        named = frozenset(_texts(status.get("audiences")) or self._audiences)
+        known = status_fields(status, _KIND, audiences=list, user=dict)
+        named = frozenset(_texts(known.get("audiences")) or self._audiences)
         meant = tuple(audience for audience in wanted if audience in named)
         if wanted and not meant:
             return None
-        user = _mapping(status.get("user"))
-        extra = {name: _texts(values) for name, values in _mapping(user.get("extra")).items()}
-        name, uid = (_text(user.get(field)) for field in ("username", "uid"))
-        return TokenResponse(Identity(name, _texts(user.get("groups")), uid, extra), meant)
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    if value is None:
-        return {}
-    if not isinstance(value, Mapping):
-        raise _unreadable()
-    return value
+        user = status_fields(known.get("user") or {}, _KIND, username=str, uid=str, groups=list, extra=dict)
+        extra = {name: _texts(values) for name, values in user.get("extra", {}).items()}
+        identity = Identity(user.get("username", ""), _texts(user.get("groups")), user.get("uid", ""), extra)
+        return TokenResponse(identity, meant)
 
 
 def _texts(value: Any) -> tuple[str, ...]:
-    if value is not None and not isinstance(value, list):
-        raise _unreadable()
-    return tuple(map(_text, value or ()))
-
-
-def _text(value: Any) -> str:
-    if value is not None and not isinstance(value, str):
-        raise _unreadable()
-    return value or ""
-
-
-def _unreadable() -> Unreachable:
-    return Unreachable("the answer is a TokenReview whose status cannot be read")
+    if not isinstance(value, list | None) or not all(isinstance(each, str | None) for each in value or ()):
+        raise Unreachable(f"the answer is a {_KIND} whose status cannot be read")
+    return tuple(each or "" for each in value or ())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from simkit.client.controller import Client
 from simkit.client.lister import Lister
-from simkit.client.requests import expect, replace
+from simkit.client.requests import expect, replace, replace_status
 from simkit.client.resource_watcher import ResourceWatcher
 from simkit.client.resources import SIGNING_REQUESTS
 from simkit.engine.controllers.certificate_authority import CertificateAuthority, SigningPolicy
@@ -61,22 +61,13 @@ class CSRSigningController(ResourceWatcher):
         status = dict(request["status"])
         problem = rule(parsed, usages)
         if problem:
-            status["conditions"] = [*conditions, self._failure(problem)]
+            failed = {"type": "Failed", "status": "True", "reason": "SignerValidationFailure", "message": problem}
+            status["conditions"] = [*conditions, {**failed, "lastUpdateTime": timestamp(self._clock.now())}]
         else:
             wish = SigningPolicy(tuple(usages), _seconds(at(request, "spec", "expirationSeconds")))
             certificate = self._authority.sign(parsed, wish)
             status["certificate"] = base64.b64encode(certificate.encode()).decode()
-        expect(replace(client, SIGNING_REQUESTS, {**request, "status": status}, "status"), 404, 409)
-
-    def _failure(self, problem: str) -> dict[str, Any]:
-        now = timestamp(self._clock.now())
-        return {
-            "type": "Failed",
-            "status": "True",
-            "reason": "SignerValidationFailure",
-            "message": problem,
-            "lastUpdateTime": now,
-        }
+        replace_status(client, SIGNING_REQUESTS, request, status)
 
 
 def parsed_request(request: Object) -> CertificateSigningRequest:

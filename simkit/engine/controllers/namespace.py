@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from simkit.client.controller import Client
 from simkit.client.lister import Lister, is_terminating
-from simkit.client.requests import expect, keys_of, path_to
+from simkit.client.requests import expect, keys_of, replace, replace_status
 from simkit.client.resources import NAMESPACES
 from simkit.client.work_queue import RequeueError
 from simkit.logic.workloads.status_conditions import with_condition
@@ -116,10 +116,7 @@ class NamespaceController:
     def _tell(self, client: Client, namespace: Object, contents: Contents, failures: Sequence[str]) -> None:
         status = namespace.get("status") or {}
         conditions = self._conditions(status.get("conditions") or (), _problems(contents, failures))
-        if conditions == status.get("conditions"):
-            return
-        wanted = {**namespace, "status": {**status, "conditions": conditions}}
-        expect(client.perform(Request.of("PUT", path_to(NAMESPACES, namespace, "status"), wanted)), 404, 409)
+        replace_status(client, NAMESPACES, namespace, {**status, "conditions": conditions})
 
     def _conditions(
         self, present: Sequence[Mapping[str, Any]], problems: Mapping[str, tuple[str, str]]
@@ -135,7 +132,7 @@ class NamespaceController:
         left = [name for name in at(namespace, "spec", "finalizers") if name != NAMESPACE_FINALIZER]
         fresh = {key: value for key, value in metadata(namespace).items() if key != "resourceVersion"}
         wanted = {**namespace, "metadata": fresh, "spec": {**namespace["spec"], "finalizers": left}}
-        expect(client.perform(Request.of("PUT", path_to(NAMESPACES, namespace, "finalize"), wanted)), 404, 409)
+        expect(replace(client, NAMESPACES, wanted, "finalize"), 404, 409)
 
 
 def _problems(contents: Contents, failures: Sequence[str]) -> dict[str, tuple[str, str]]:

@@ -33,6 +33,14 @@ SERVER_HASH: Final = "sha256:" + hashlib.sha256(platform.node().encode()).hexdig
 T = TypeVar("T")
 
 
+def read_file(path: Path) -> bytes:
+    """The content of a file. Raises SimkitError."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise SimkitError(f"{path} cannot be read: {error.strerror or error}") from error
+
+
 class DynamicFile(Generic[T]):
     """The value of a file's content, kept up to date.
 
@@ -63,7 +71,7 @@ class DynamicFile(Generic[T]):
     ) -> None:
         self._path, self._build, self._clock = Path(path), build, clock
         self._counters, self._family = counters, family
-        self._content = self._read()
+        self._content = read_file(self._path)
         self._value = build(self._content)
         self._stamp = self._stamped()
         self._looked = self._refreshed = clock.now()
@@ -92,7 +100,7 @@ class DynamicFile(Generic[T]):
 
     def _reload(self, now: float) -> None:
         try:
-            content = self._read()
+            content = read_file(self._path)
             if content == self._content:
                 return
             self._value, self._content = self._build(content), content
@@ -107,12 +115,6 @@ class DynamicFile(Generic[T]):
             return
         self._counters.count(f"{self._family}s_total", SERVER_HASH, status)
         self._counters.set(f"{self._family}_last_timestamp_seconds", SERVER_HASH, status, value=now)
-
-    def _read(self) -> bytes:
-        try:
-            return self._path.read_bytes()
-        except OSError as error:
-            raise SimkitError(f"{self._path} cannot be read: {error.strerror or error}") from error
 
     def _stamped(self) -> tuple[int, int, int]:
         """The file's stamp, which changes with the file."""
@@ -221,8 +223,7 @@ class _Reader:
         return self._file(str(user["tokenFile"])).decode().strip() if user.get("tokenFile") else ""
 
     def _file(self, name: str) -> bytes:
-        path = self._path.parent / name
         try:
-            return path.read_bytes()
-        except OSError as error:
-            raise self._wrong(f"{path} cannot be read: {error.strerror or error}") from error
+            return read_file(self._path.parent / name)
+        except SimkitError as error:
+            raise self._wrong(str(error)) from error

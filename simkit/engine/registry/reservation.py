@@ -29,27 +29,6 @@ class NotAvailable(Exception):
         self.outside = outside
 
 
-@dataclass(frozen=True, slots=True)
-class _SharedRange:
-    """One range among those that servers share."""
-
-    ranges: NumberRanges
-    name: str
-    text: str
-
-    def known(self) -> int:
-        return self.ranges.known(self.name)
-
-    def claim(self, number: int) -> bool:
-        return self.ranges.claim(self.name, self.text, number)
-
-    def release(self, number: int) -> None:
-        self.ranges.release(self.name, self.text, number)
-
-    def repair(self, used: Callable[[], int]) -> None:
-        self.ranges.repair(self.name, self.text, used)
-
-
 class BitmapAllocator:
     """A range of numbers, both ends included. Not thread-safe.
 
@@ -66,7 +45,7 @@ class BitmapAllocator:
     30001
     """
 
-    __slots__ = ("_count", "_shared", "_static", "_what", "first", "first_shown", "pending", "text", "used")
+    __slots__ = ("_count", "_names", "_shared", "_static", "_what", "first", "first_shown", "pending", "text", "used")
 
     def __init__(
         self, first: int, last: int, *, first_shown: int = 0, static: int = 0, what: str = "", text: str = ""
@@ -75,19 +54,20 @@ class BitmapAllocator:
         self.first, self._count, self._static, self._what = first, last - first + 1, static, what
         self.first_shown = first_shown or first
         self.used = self.pending = 0
-        self._shared: _SharedRange | None = None
+        self._shared: NumberRanges | None = None
+        self._names = ("", "")
 
     def fork(self) -> BitmapAllocator:
         """An independent allocator with the same numbers in use, and none reserved."""
         other = BitmapAllocator.__new__(BitmapAllocator)
         other.first, other._count, other._static, other._what = self.first, self._count, self._static, self._what
         other.first_shown, other.used, other.pending, other.text = self.first_shown, self.used, 0, self.text
-        other._shared = None
+        other._shared, other._names = None, ("", "")
         return other
 
     def share(self, ranges: NumberRanges, name: str, text: str) -> None:
         """Share the range with other servers under a name."""
-        self._shared = _SharedRange(ranges, name, text)
+        self._shared, self._names = ranges, (name, text)
 
     def holds(self, number: int) -> bool:
         """True if a number is in the range."""
@@ -108,18 +88,18 @@ class BitmapAllocator:
         bit = 1 << (number - self.first)
         if (self.used | self.pending) & bit:
             raise NotAvailable
-        if self._shared is not None and not self._shared.claim(number - self.first):
+        if self._shared is not None and not self._shared.claim(*self._names, number - self.first):
             raise NotAvailable
         self.pending |= bit
 
     def reserve_any(self, name_source: NameSource) -> int:
         """Reserve a free number. Raises NotAvailable if there is none."""
         while True:
-            taken = self.used | self.pending | (self._shared.known() if self._shared is not None else 0)
+            taken = self.used | self.pending | (self._shared.known(self._names[0]) if self._shared is not None else 0)
             index = self._guess(taken, name_source)
             if index is None:
                 index = self._search(taken, name_source)
-            if self._shared is None or self._shared.claim(index):
+            if self._shared is None or self._shared.claim(*self._names, index):
                 self.pending |= 1 << index
                 return self.first + index
 
@@ -152,7 +132,7 @@ class BitmapAllocator:
         """Let other servers have a number again that no object of this one has."""
         index = number - self.first
         if self._shared is not None and 0 <= index < self._count and not (self.used | self.pending) >> index & 1:
-            self._shared.release(index)
+            self._shared.release(*self._names, index)
 
     def repair(self, refresh: Callable[[], None]) -> None:
         """Make what is shared agree with the stored objects, all of which are known after ``refresh``."""
@@ -162,7 +142,7 @@ class BitmapAllocator:
             return self.used | self.pending
 
         if self._shared is not None:
-            self._shared.repair(used)
+            self._shared.repair(*self._names, used)
 
     def use(self, number: int) -> None:
         """Record that a stored object has this number."""
