@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Generic, Self, TypeVar
 from weakref import WeakKeyDictionary
 
-from simkit.engine.admission.plugin_attributes import NAMESPACES
+from simkit.client.resources import NAMESPACES
 from simkit.engine.storage.derived import DerivedValue
 from simkit.logic.policy.attributes import AdmissionAttributes
 from simkit.meta.attributes import Attributes, Decision

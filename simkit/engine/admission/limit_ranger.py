@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from simkit.client.resources import CLAIMS, PODS
 from simkit.engine.admission.plugin_attributes import (
-    CLAIMS,
     LIMIT_RANGES,
-    PODS,
     WRITES,
     StoreHandler,
     admission_forbidden,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from simkit.client.resources import NAMESPACES
 from simkit.engine.admission.plugin_attributes import (
     CHANGES,
     CREATION,
     LOCAL_ACCESS_REVIEWS,
-    NAMESPACES,
     Handler,
     StoreHandler,
     admission_forbidden,

@@ -8,17 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from simkit.engine.admission.plugin_attributes import (
-    CHANGES,
-    CLAIMS,
-    NODES,
-    PODS,
-    SERVICE_ACCOUNTS,
-    VOLUMES,
-    Handler,
-    admission_forbidden,
-    written,
-)
+from simkit.client.resources import CLAIMS, LEASES, NODES, PODS, SERVICE_ACCOUNTS, VOLUMES
+from simkit.engine.admission.plugin_attributes import CHANGES, Handler, admission_forbidden, written
 from simkit.engine.admission.service_account import references_config_maps, references_secrets
 from simkit.logic.workloads.volumes import CSI_DRIVERS
 from simkit.meta.attributes import Attributes
@@ -100,7 +91,6 @@ def _driver_in(source: Object) -> str:
     return next((driver for kind, driver in CSI_DRIVERS.items() if source.get(kind) is not None), "")
 
 
-_LEASES: Final = GroupResource(api_group("coordination"), "leases")
 _CSI_NODES: Final = GroupResource(api_group("storage"), "csinodes")
 _POD, _NODE = GroupResource("", "pod"), GroupResource("", "node")
 """The resources under which kube-apiserver's plugin reports missing objects."""
@@ -119,7 +109,7 @@ _OWN_DOMAINS: Final = tuple(f"{prefix}.{LABEL_DOMAIN}" for prefix in ("kubelet",
 
 
 class NodeRestriction(
-    Handler, operations=CHANGES, resources={PODS, NODES, CLAIMS, SERVICE_ACCOUNTS, _LEASES, _CSI_NODES}
+    Handler, operations=CHANGES, resources={PODS, NODES, CLAIMS, SERVICE_ACCOUNTS, LEASES, _CSI_NODES}
 ):
     """Identifies nodes by their group and user name."""
 
@@ -146,7 +136,7 @@ class NodeRestriction(
                 _claim(review, node)
             case resource if resource == SERVICE_ACCOUNTS:
                 self._token(review, node)
-            case resource if resource == _LEASES:
+            case resource if resource == LEASES:
                 _lease(review, node)
             case _:
                 if _named(review) != node:

@@ -14,21 +14,12 @@ from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, metadata
 from simkit.seams import OPERATIONS, Operation, Reader, Review
 
-PODS: Final = GroupResource("", "pods")
-NODES: Final = GroupResource("", "nodes")
-NAMESPACES: Final = GroupResource("", "namespaces")
-SERVICES: Final = GroupResource("", "services")
-SERVICE_ACCOUNTS: Final = GroupResource("", "serviceaccounts")
 LIMIT_RANGES: Final = GroupResource("", "limitranges")
-VOLUMES: Final = GroupResource("", "persistentvolumes")
-CLAIMS: Final = GroupResource("", "persistentvolumeclaims")
-STORAGE_CLASSES: Final = GroupResource(api_group("storage"), "storageclasses")
 PRIORITY_CLASSES: Final = GroupResource(api_group("scheduling"), "priorityclasses")
 RUNTIME_CLASSES: Final = GroupResource(api_group("node"), "runtimeclasses")
 INGRESSES: Final = GroupResource(api_group("networking"), "ingresses")
 INGRESS_CLASSES: Final = GroupResource(api_group("networking"), "ingressclasses")
 LOCAL_ACCESS_REVIEWS: Final = GroupResource(AUTHORIZATION_GROUP, "localsubjectaccessreviews")
-SIGNING_REQUESTS: Final = GroupResource(CERTIFICATES_GROUP, "certificatesigningrequests")
 POD_CERTIFICATES: Final = GroupResource(CERTIFICATES_GROUP, "podcertificaterequests")
 TRUST_BUNDLES: Final = GroupResource(CERTIFICATES_GROUP, "clustertrustbundles")
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from simkit.client.resources import NODES, PODS
 from simkit.engine.admission.plugin_attributes import (
     CREATION,
-    NODES,
-    PODS,
     UPDATES,
     Handler,
     StoreHandler,

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from simkit.client.resources import NAMESPACES, NODES, PODS
 from simkit.engine.admission.plugin_attributes import (
     CREATION,
-    NAMESPACES,
-    NODES,
-    PODS,
     PRIORITY_CLASSES,
     RUNTIME_CLASSES,
     WRITES,

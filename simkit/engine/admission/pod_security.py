@@ -10,7 +10,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from simkit.engine.admission.plugin_attributes import NAMESPACES, PODS, WRITES, Handler, admission_forbidden, written
+from simkit.client.resources import NAMESPACES, PODS
+from simkit.engine.admission.plugin_attributes import WRITES, Handler, admission_forbidden, written
 from simkit.logic.podsecurity.evaluate import POD_TEMPLATES, template_of, violations
 from simkit.logic.podsecurity.policy import (
     PREFIX,

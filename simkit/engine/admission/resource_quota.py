@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from simkit.client.resources import DEVICE_CLASSES, NAMESPACES, QUOTAS
 from simkit.engine.admission.plugin_attributes import (
     LOCAL_ACCESS_REVIEWS,
-    NAMESPACES,
     WRITES,
     Handler,
     admission_forbidden,
@@ -34,12 +34,10 @@ from simkit.meta.objects import Object, at, metadata, name_of
 from simkit.meta.resource_list import ResourceList, add, quantity_texts, resource_list_of, subtract
 from simkit.seams import Entry, Reader, Review
 
-QUOTAS: Final = GroupResource("", "resourcequotas")
 _IGNORED: Final = frozenset({GroupResource("", "bindings"), GroupResource("", "events"), LOCAL_ACCESS_REVIEWS})
 """Resources that no quota counts: those that are not stored, and events."""
 _UPDATES: Final = frozenset({SERVICES, CLAIMS})
 """The resources whose updates count; of others only the creation does."""
-_DEVICE_CLASSES: Final = GroupResource(RESOURCE_CLAIMS.group, "deviceclasses")
 _TRIES: Final = 64
 
 Charge = Callable[[Entry, Mapping[str, str]], bool]
@@ -136,7 +134,7 @@ class ResourceQuota(Handler, operations=WRITES):
             return [each for each in found if controlling_pod(each).get("uid") == metadata(pod).get("uid")]
 
         def classes() -> list[Object]:
-            return [each.object for each in self._store.scan(_DEVICE_CLASSES)]
+            return [each.object for each in self._store.scan(DEVICE_CLASSES)]
 
         return backed_resources(review.behaviour, classes, pod_of, claims_of)
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from simkit.engine.admission.plugin_attributes import NAMESPACES, PODS, Handler, admission_forbidden, written
+from simkit.client.resources import NAMESPACES, PODS
+from simkit.engine.admission.plugin_attributes import Handler, admission_forbidden, written
 from simkit.logic.podsecurity.constraints import (
     REQUIRED,
     VALIDATED,

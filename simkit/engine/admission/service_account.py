@@ -10,22 +10,15 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from simkit.engine.admission.plugin_attributes import (
-    PODS,
-    SERVICE_ACCOUNTS,
-    WRITES,
-    Handler,
-    admission_forbidden,
-    with_spec,
-    written,
-)
+from simkit.client.resources import PODS, SECRETS, SERVICE_ACCOUNTS
+from simkit.engine.admission.plugin_attributes import WRITES, Handler, admission_forbidden, with_spec, written
 from simkit.kinds.core.secret import is_token_of
 from simkit.meta.clock import NameSource
 from simkit.meta.deadline import current_deadline
 from simkit.meta.domain import MIRROR_POD, label
 from simkit.meta.errors import StatusError
 from simkit.meta.fielderror import quoted
-from simkit.meta.names import GroupResource, Key
+from simkit.meta.names import Key
 from simkit.meta.objects import Object, annotations_of, at, name_of, namespace_of
 from simkit.meta.podspec import containers_of
 from simkit.seams import Reader, Review
@@ -92,7 +85,6 @@ def references_config_maps(pod: Object) -> bool:
     return False
 
 
-SECRETS: Final = GroupResource("", "secrets")
 _ENFORCE: Final = label("enforce-mountable-secrets")
 _VOLUME_PREFIX: Final = "kube-api-access-"
 _MOUNT_PATH: Final = f"/var/run/secrets/{label('serviceaccount')}"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import base64
 from typing import Final
 
+from simkit.client.resources import SIGNING_REQUESTS
 from simkit.engine.admission.plugin_attributes import (
     CREATION,
     POD_CERTIFICATES,
-    SIGNING_REQUESTS,
     TRUST_BUNDLES,
     UPDATES,
     WRITES,

@@ -5,15 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from simkit.engine.admission.plugin_attributes import (
-    PODS,
-    SERVICES,
-    WRITES,
-    Handler,
-    admission_forbidden,
-    with_spec,
-    written,
-)
+from simkit.client.resources import PODS, SERVICES
+from simkit.engine.admission.plugin_attributes import WRITES, Handler, admission_forbidden, with_spec, written
 from simkit.meta.attributes import Attributes
 from simkit.meta.fielderror import quoted, unsupported
 from simkit.meta.names import GroupResource, GroupVersion, GroupVersionKind

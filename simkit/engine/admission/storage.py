@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from simkit.client.resources import CLAIMS, STORAGE_CLASSES, VOLUMES
 from simkit.engine.admission.plugin_attributes import (
-    CLAIMS,
     CREATION,
     INGRESS_CLASSES,
     INGRESSES,
-    STORAGE_CLASSES,
     UPDATES,
-    VOLUMES,
     Handler,
     StoreHandler,
     admission_forbidden,

@@ -7,16 +7,8 @@ from typing import Any, Final
 
 import orjson
 
-from simkit.engine.admission.plugin_attributes import (
-    CREATION,
-    NAMESPACES,
-    NODES,
-    PODS,
-    WRITES,
-    Handler,
-    with_spec,
-    written,
-)
+from simkit.client.resources import NAMESPACES, NODES, PODS
+from simkit.engine.admission.plugin_attributes import CREATION, WRITES, Handler, with_spec, written
 from simkit.logic.quota.calculate import best_effort
 from simkit.logic.quota.usage import is_extended
 from simkit.meta.domain import label

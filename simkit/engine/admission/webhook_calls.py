@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import orjson
 
+from simkit.client.resources import SERVICES
 from simkit.engine.admission.webhook_index import WebhookAccessor
 from simkit.engine.egress.policy import EgressPolicy, SkippedCall, Unreachable, WebhookFunction
 from simkit.engine.egress.webhook import (
@@ -28,7 +29,7 @@ from simkit.meta.errors import StatusError, bad_request, internal
 from simkit.meta.fielderror import quoted
 from simkit.meta.foreign import ForeignFault, call_within, judged_review
 from simkit.meta.go_json import go_kind
-from simkit.meta.names import GroupResource, GroupVersionKind
+from simkit.meta.names import GroupVersionKind
 from simkit.meta.objects import copied
 from simkit.schema.catalogue import Resource
 from simkit.schema.time_and_bytes import TextError, canonical_base64
@@ -171,8 +172,6 @@ def rejection(name: str, status: Mapping[str, Any] | None) -> StatusError:
 # Upstream: k8s.io/apiserver/pkg/admission/plugin/webhook/validating/dispatcher.go and
 # k8s.io/apiserver/pkg/admission/plugin/webhook/mutating/dispatcher.go, release 1.30.
 
-_SERVICES: Final = GroupResource("", "services")
-
 
 class CallFailed(Exception):
     """A webhook that could not be called or gave no answer; the text is kube-apiserver's, and so is the code."""
@@ -241,7 +240,7 @@ class WebhookClient:
             raise CallFailed(hook, f"received invalid webhook response: {error}", 503) from None
 
     def _is_service(self, namespace: str, name: str) -> bool:
-        return self._reader.get(_SERVICES, name, namespace) is not None
+        return self._reader.get(SERVICES, name, namespace) is not None
 
 
 def _shown(attributes: AdmissionAttributes) -> str:

@@ -13,6 +13,7 @@ from datetime import datetime
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from simkit.client.resources import SERVICE_ACCOUNTS
 from simkit.engine.authn.bearer import InvalidToken, TokenResponse, looks_signed
 from simkit.engine.authn.token_sources import ObjectGetter, secret_value
 from simkit.meta.clock import Clock
@@ -155,7 +156,6 @@ _LONGEST_REMEMBERED: Final = 8192
 """Letters of a token that is remembered. Those of pods have about a thousand."""
 _REMEMBERED: Final = 4096
 _RESOURCES: Final = {kind: GroupResource("", f"{kind}s") for kind in ("pod", "secret", "node")}
-_ACCOUNTS: Final = GroupResource("", "serviceaccounts")
 
 
 def generated_key() -> Signer:
@@ -322,7 +322,7 @@ class ServiceAccountTokens:
             raise InvalidToken("service account token is not valid yet")
 
     def _check_objects(self, lookup: ObjectGetter, subject: Subject, token: str) -> None:
-        account = lookup(_ACCOUNTS, subject.namespace, subject.name)
+        account = lookup(SERVICE_ACCOUNTS, subject.namespace, subject.name)
         self._check_alive(account, subject.uid, "service account")
         if subject.legacy_secret:
             secret = lookup(_RESOURCES["secret"], subject.namespace, subject.legacy_secret)

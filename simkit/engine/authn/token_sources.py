@@ -16,6 +16,7 @@ from typing import Any, Final, Literal
 
 import orjson
 
+from simkit.client.resources import SECRETS
 from simkit.engine.authn.bearer import TokenResponse
 from simkit.engine.egress.call import Poster, review_status, status_fields, with_exponential_backoff
 from simkit.engine.egress.policy import RememberedAnswers, Unreachable
@@ -55,7 +56,6 @@ def secret_value(secret: Object, key: str) -> str:
 SECRET_TYPE: Final = label("token", "bootstrap")
 USER_PREFIX: Final = "system:bootstrap:"
 BOOTSTRAPPERS: Final = "system:bootstrappers"
-_SECRETS: Final = GroupResource("", "secrets")
 _TOKEN: Final = re.compile(r"([a-z0-9]{6})\.([a-z0-9]{16})")
 _EXTRA_GROUP: Final = re.compile(r"system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]")
 
@@ -82,7 +82,7 @@ class BootstrapTokens:
         if match is None:
             return None
         identifier, secret = match.groups()
-        stored = self._lookup(_SECRETS, SYSTEM_NAMESPACE, f"bootstrap-token-{identifier}")
+        stored = self._lookup(SECRETS, SYSTEM_NAMESPACE, f"bootstrap-token-{identifier}")
         if stored is None or not self._usable(stored, identifier, secret):
             return None
         groups = extra_groups(stored)

@@ -16,7 +16,7 @@ from simkit.client.event_recorder import EventRecorder
 from simkit.client.lister import Lister, is_terminating, uid_of
 from simkit.client.requests import expect, keys_of, merge, path_to, remove, replace
 from simkit.client.resource_watcher import ResourceWatcher
-from simkit.client.resources import CONFIG_MAPS, JOBS, NODES, PODS, SECRETS
+from simkit.client.resources import CONFIG_MAPS, EVENTS, JOBS, NODES, PODS, SECRETS
 from simkit.engine.authn.token_sources import SECRET_TYPE, expiration, expired, secret_value
 from simkit.logic.workloads.jobs import finished_at
 from simkit.logic.workloads.nodes import minimum_toleration_seconds
@@ -25,14 +25,12 @@ from simkit.logic.workloads.status_conditions import Condition, with_condition
 from simkit.meta.clock import Clock, timestamp
 from simkit.meta.domain import PUBLIC_NAMESPACE, SYSTEM_NAMESPACE
 from simkit.meta.message import Request
-from simkit.meta.names import GroupResource, Key
+from simkit.meta.names import Key
 from simkit.meta.objects import Object, at, name_of, namespace_of
 from simkit.seams import Change
 from simkit.seams.snapshot import Snapshot
 
 # Deletes Events an hour after they were last written, as the lease in etcd does under kube-apiserver (--event-ttl)
-
-EVENTS: Final = GroupResource("", "events")
 
 
 class EventExpiry:

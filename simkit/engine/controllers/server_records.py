@@ -7,6 +7,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from simkit.client.controller import Client
+from simkit.client.resources import ENDPOINTS, SLICES
 from simkit.client.work_queue import WorkQueue
 from simkit.engine.pipeline.api_services import SERVICES, APIService, api_service
 from simkit.kinds.apiregistration import AUTOMANAGED
@@ -14,7 +15,6 @@ from simkit.meta.clock import Clock, timestamp
 from simkit.meta.domain import (
     EXTENSIONS_GROUP,
     REGISTRATION_GROUP,
-    api_group,
     label,
 )
 from simkit.meta.message import Request
@@ -34,8 +34,6 @@ SERVER: Final = "system:apiserver"
 _API_SERVICES: Final = f"/apis/{REGISTRATION_GROUP}/v1/apiservices"
 _DEFINITIONS: Final = GroupResource(EXTENSIONS_GROUP, "customresourcedefinitions")
 _CLUSTER_SERVICES: Final = GroupResource("", "services")
-_ENDPOINTS: Final = GroupResource("", "endpoints")
-_SLICES: Final = GroupResource(api_group("discovery"), "endpointslices")
 _SERVICE_NAME: Final = label("service-name")
 _AGAIN: Final = 30.0
 """Seconds between two looks at a backing server."""
@@ -74,7 +72,7 @@ class AvailableConditionController:
 
     def concerns(self, change: Change) -> bool:
         """True for APIServices, and for services and endpoints, which they may name."""
-        return change.entry.key.resource in (SERVICES, _CLUSTER_SERVICES, _ENDPOINTS, _SLICES)
+        return change.entry.key.resource in (SERVICES, _CLUSTER_SERVICES, ENDPOINTS, SLICES)
 
     def reset_backoff(self) -> None:
         """Probe all backing servers again."""
@@ -138,11 +136,11 @@ def _service_error(service: tuple[str, str, int], snapshot: Snapshot) -> Finding
     if not ports:
         return "False", "ServicePortError", f"{shown} is not listening on port {port}"
     if snapshot.behaviour.applies("api-services-by-endpoint-slices"):
-        listed = snapshot.scan(_SLICES, namespace)
+        listed = snapshot.scan(SLICES, namespace)
         what, found = "endpointslices", [each for each in listed if labels_of(each).get(_SERVICE_NAME) == name]
         active = {port.get("name") or "" for each in found if _is_ready(each) for port in each.get("ports") or ()}
     else:
-        one = snapshot.get(_ENDPOINTS, name, namespace)
+        one = snapshot.get(ENDPOINTS, name, namespace)
         what, found = "endpoints", [] if one is None else [one]
         subsets = [each for one in found for each in one.get("subsets") or () if each.get("addresses")]
         active = {port.get("name") or "" for each in subsets for port in each.get("ports") or ()}

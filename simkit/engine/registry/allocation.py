@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
+from simkit.client.resources import SERVICES
 from simkit.engine.registry.ip_families import addresses_of, as_address, settle_families
 from simkit.engine.registry.reservation import (
     SERVICE_CIDRS,
@@ -42,11 +43,10 @@ from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import NameSource
 from simkit.meta.errors import StatusError, internal, invalid, unexplained
 from simkit.meta.fielderror import FieldError, invalid_value
-from simkit.meta.names import GroupKind, GroupResource
+from simkit.meta.names import GroupKind
 from simkit.meta.objects import Draft, Object, at, name_of
 from simkit.seams import Change, Store
 
-SERVICES: Final = GroupResource("", "services")
 _KIND: Final = GroupKind("", "Service")
 DEFAULT_RANGE: Final = "10.96.0.0/16"
 DEFAULT_PORTS: Final = (30000, 32767)

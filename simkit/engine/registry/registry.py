@@ -7,8 +7,9 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Final
 
+from simkit.client.resources import NAMESPACES, SERVICES
 from simkit.engine.registry import metadata
-from simkit.engine.registry.allocation import SERVICES, ServiceAllocation
+from simkit.engine.registry.allocation import ServiceAllocation
 from simkit.engine.registry.metadata import place, refuse_numbered, version_number
 from simkit.engine.registry.write import (
     Deletion,
@@ -36,12 +37,11 @@ from simkit.meta.errors import (
 )
 from simkit.meta.fielderror import CLUSTER_POLICY, FieldError, Shown, invalid_value, required
 from simkit.meta.name_validation import any_name, path_segment
-from simkit.meta.names import GroupKind, GroupResource, Key, Revision
+from simkit.meta.names import GroupKind, Key, Revision
 from simkit.meta.objects import Draft, Object, labels_of, name_of
 from simkit.seams import ABSENT, Entry, Stale, Store, Unstorable
 
 _TRIES: Final = 64
-_NAMESPACES: Final = GroupResource("", "namespaces")
 
 
 class Registry:
@@ -134,7 +134,7 @@ class Registry:
         errors = self._own_errors(scope, draft)
         if scope.strategy.validate_in_namespace is None:
             return errors
-        namespace = self.store.get(Key(_NAMESPACES, "", draft["metadata"].get("namespace", "")))
+        namespace = self.store.get(Key(NAMESPACES, "", draft["metadata"].get("namespace", "")))
         labels = labels_of(namespace.object) if namespace is not None else {}
         return [*scope.strategy.validate_in_namespace(self._behaviour, draft, labels), *errors]
 

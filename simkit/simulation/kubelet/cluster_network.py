@@ -9,7 +9,7 @@ from typing import Any, Final
 from simkit.client.controller import Client, Perform
 from simkit.client.lister import uid_of
 from simkit.client.requests import path_of
-from simkit.client.resources import PODS, SERVICES, SLICES
+from simkit.client.resources import PODS, SERVICE_ACCOUNTS, SERVICES, SLICES
 from simkit.meta.domain import api_group, label
 from simkit.meta.errors import StatusError
 from simkit.meta.identity import AUTHENTICATED, MASTERS, Identity
@@ -24,7 +24,6 @@ from simkit.simulation.shell.machine import CLUSTER_DOMAIN, SERVICE_DOMAIN, Refu
 # Requests of kubelets for the programs of their containers
 
 _KUBELETS: Final = Identity("system:simulated-kubelets", (MASTERS, AUTHENTICATED))
-_ACCOUNTS: Final = GroupResource("", "serviceaccounts")
 _HOUR: Final = 3600
 
 
@@ -64,7 +63,7 @@ def service_account_token(perform: Perform, pod: Object, source: Mapping[str, An
         },
     }
     account = at(pod, "spec", "serviceAccountName") or "default"
-    path = path_of(_ACCOUNTS, namespace_of(pod), account, "token")
+    path = path_of(SERVICE_ACCOUNTS, namespace_of(pod), account, "token")
     response = perform(Request.of("POST", path, wanted), _KUBELETS)
     return str(at(response.object, "status", "token")).encode() if response.succeeded else b""
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from simkit.client.controller import Perform
 from simkit.client.lister import Lister
+from simkit.client.resources import CONFIG_MAPS, SECRETS, SERVICES
 from simkit.meta.clock import Clock
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, name_of, namespace_of
@@ -15,7 +16,7 @@ from simkit.simulation.kubelet.behaviour import Behaviours
 from simkit.simulation.kubelet.cluster_network import ClusterNetwork, listed, read, service_account_token
 from simkit.simulation.kubelet.container_commands import ContainerCommands, LifecycleHooks, ProbeAttempts
 from simkit.simulation.kubelet.container_status import KILLED, PodEnvironment
-from simkit.simulation.kubelet.environment import CONFIG_MAPS, SECRETS, SERVICES, environment
+from simkit.simulation.kubelet.environment import environment
 from simkit.simulation.kubelet.image_pulls import ImagePulls, Told
 from simkit.simulation.kubelet.ports import listener
 from simkit.simulation.kubelet.probes import Outcome, Probes

@@ -8,7 +8,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from simkit.meta.names import GroupResource, Key
+from simkit.client.resources import CONFIG_MAPS, SECRETS, SERVICES
+from simkit.meta.names import Key
 from simkit.meta.objects import Object, annotations_of, at, labels_of, metadata, name_of, namespace_of
 from simkit.meta.quantity import parse
 
@@ -60,9 +61,6 @@ def resource_value(pod: Object, container: Mapping[str, Any], reference: Mapping
 # The environment variables of a container.
 # Upstream: pkg/kubelet/kubelet_pods.go (``makeEnvironmentVariables``) and pkg/kubelet/envvars/envvars.go, release 1.30.
 
-CONFIG_MAPS: Final = GroupResource("", "configmaps")
-SECRETS: Final = GroupResource("", "secrets")
-SERVICES: Final = GroupResource("", "services")
 Get = Callable[[Key], Object | None]
 """The object of a key, if it is there."""
 _REFERENCE: Final = re.compile(r"\$(\$|\(([A-Za-z_.-][\w.-]*)\))")

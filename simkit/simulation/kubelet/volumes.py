@@ -7,9 +7,10 @@ from functools import partial
 from typing import Any, Final
 
 from simkit.client.lister import uid_of
+from simkit.client.resources import CONFIG_MAPS, SECRETS
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, name_of, namespace_of
-from simkit.simulation.kubelet.environment import CONFIG_MAPS, SECRETS, Get, content, listed_fields, resource_value
+from simkit.simulation.kubelet.environment import Get, content, listed_fields, resource_value
 from simkit.simulation.kubelet.shell import owner_of_tokens
 from simkit.simulation.shell.files import Files, Source
 from simkit.simulation.shell.machine import CLUSTER_DOMAIN, RESOLVER, SERVICE_DOMAIN

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple
 
 from simkit.client.lister import Lister
+from simkit.client.resources import BUDGETS, CLAIMS, NAMESPACES, SERVICES, STORAGE_CLASSES, VOLUMES
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import api_group
 from simkit.meta.labels import LabelSelector, of_object
@@ -81,21 +82,15 @@ def not_preempted(behaviour: ServedBehaviour, why: str, *, before: str = "") -> 
     return f"{_NO_CLAIMS}, {told}" if told else ""
 
 
-_NAMESPACES: Final = GroupResource("", "namespaces")
-_SERVICES: Final = GroupResource("", "services")
 _OWNERS: Final[Mapping[str, GroupResource]] = {
     "ReplicationController": GroupResource("", "replicationcontrollers"),
     "ReplicaSet": GroupResource("apps", "replicasets"),
     "StatefulSet": GroupResource("apps", "statefulsets"),
 }
-CLAIMS: Final = GroupResource("", "persistentvolumeclaims")
-VOLUMES: Final = GroupResource("", "persistentvolumes")
-CLASSES: Final = GroupResource(api_group("storage"), "storageclasses")
-BUDGETS: Final = GroupResource("policy", "poddisruptionbudgets")
 _CSI_NODES: Final = GroupResource(api_group("storage"), "csinodes")
 _ATTACHMENTS: Final = GroupResource(api_group("storage"), "volumeattachments")
-_STORAGE: Final = frozenset({CLAIMS, VOLUMES, CLASSES, _CSI_NODES, _ATTACHMENTS})
-WATCHED: Final = frozenset({_NAMESPACES, _SERVICES, BUDGETS, *_STORAGE, *_OWNERS.values()})
+_STORAGE: Final = frozenset({CLAIMS, VOLUMES, STORAGE_CLASSES, _CSI_NODES, _ATTACHMENTS})
+WATCHED: Final = frozenset({NAMESPACES, SERVICES, BUDGETS, *_STORAGE, *_OWNERS.values()})
 
 
 class View:
@@ -115,7 +110,7 @@ class View:
     def namespaces(self) -> Mapping[str, Mapping[str, str]]:
         """The labels of all namespaces."""
         if self._namespaces is None:
-            self._namespaces = {name_of(each): labels_of(each) for each in self.lister.scan(_NAMESPACES)}
+            self._namespaces = {name_of(each): labels_of(each) for each in self.lister.scan(NAMESPACES)}
         return self._namespaces
 
     def claim(self, namespace: str, name: str) -> Object | None:
@@ -132,7 +127,7 @@ class View:
 
     def storage_class(self, name: str) -> Object | None:
         """A storage class."""
-        return self.lister.get(Key(CLASSES, "", name))
+        return self.lister.get(Key(STORAGE_CLASSES, "", name))
 
     def csi_node(self, name: str) -> Object | None:
         """The drivers of a node."""
@@ -160,7 +155,7 @@ class View:
 
     def _made_selector(self, pod: PodInfo, owner: Mapping[str, str]) -> LabelSelector:
         labels: dict[str, str] = {}
-        for service in self.lister.scan(_SERVICES, pod.namespace):
+        for service in self.lister.scan(SERVICES, pod.namespace):
             wanted = at(service, "spec", "selector") or {}
             if wanted and wanted.items() <= pod.labels.items():
                 labels |= wanted

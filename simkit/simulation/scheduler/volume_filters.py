@@ -12,13 +12,14 @@ from typing import Any, Final, NamedTuple
 from simkit.client.controller import Client
 from simkit.client.lister import uid_of
 from simkit.client.requests import expect, merge
+from simkit.client.resources import CLAIMS, VOLUMES
 from simkit.logic.workloads.nodes import term_fits
 from simkit.logic.workloads.volumes import CSI_DRIVERS, best, class_of
 from simkit.meta.domain import api_group, label
 from simkit.meta.fielderror import quoted
 from simkit.meta.objects import Object, annotations_of, at, labels_of, metadata, name_of, namespace_of
 from simkit.simulation.scheduler.node_info import NodeInfo, PodInfo
-from simkit.simulation.scheduler.view import CLAIMS, VOLUMES, Filter, Rejection, Unschedulable, View, rejected
+from simkit.simulation.scheduler.view import Filter, Rejection, Unschedulable, View, rejected
 
 # Nodes that reach the volumes of a pod's claims, and on which volumes can be had for claims that wait for a pod.
 # Upstream: pkg/scheduler/framework/plugins/{volumebinding,volumerestrictions}, release 1.30.

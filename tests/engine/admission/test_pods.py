@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import simkit
-from simkit.engine.admission.plugin_attributes import PODS
+from simkit.client.resources import PODS
 from simkit.engine.admission.service_account import ServiceAccount
 from simkit.meta.clock import NameSource
 from simkit.meta.deadline import Deadline, within

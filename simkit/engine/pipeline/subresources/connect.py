@@ -13,15 +13,13 @@ from http.client import BadStatusLine, HTTPException, HTTPResponse, RemoteDiscon
 from typing import Any, Final, cast
 from urllib.parse import quote, urlencode, urlsplit
 
+from simkit.client.resources import NODES, PODS, SERVICES
 from simkit.engine.egress.policy import HOP_BY_HOP, UNQUOTED
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_info import is_true
 from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.subresources.connection_target import (
-    NODES,
-    PODS,
-    SERVICES,
     CommandSession,
     PortSession,
     Session,

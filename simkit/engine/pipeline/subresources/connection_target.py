@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+from simkit.client.resources import ENDPOINTS, NODES, PODS, SERVICES
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.kinds.parts.validation.ip import address
@@ -148,10 +149,6 @@ def _wanted(request: Request, name: str) -> bool:
 # Follows ``pkg/registry/core/{pod,node}/strategy.go``, ``pkg/registry/core/service/storage/storage.go``,
 # ``pkg/kubelet/client/kubelet_client.go`` and ``pkg/util/node/node.go``, release 1.30.
 
-PODS: Final = GroupResource("", "pods")
-NODES: Final = GroupResource("", "nodes")
-SERVICES: Final = GroupResource("", "services")
-_ENDPOINTS: Final = GroupResource("", "endpoints")
 _PREFERRED: Final = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP")
 _KUBELET_PORT: Final = 10250
 _HTTP_PORT: Final = 80
@@ -275,7 +272,7 @@ def _allowed(text: str) -> bool:
 
 def _behind_service(engine: Engine, namespace: str, text: str, name: str, port: str) -> Target:
     port = _port_name(engine, namespace, name, port)
-    subsets = stored(engine, _ENDPOINTS, namespace, name, requested=SERVICES).get("subsets") or ()
+    subsets = stored(engine, ENDPOINTS, namespace, name, requested=SERVICES).get("subsets") or ()
     if not subsets:
         raise _unavailable(f'no endpoints available for service "{name}"')
     for subset in subsets:

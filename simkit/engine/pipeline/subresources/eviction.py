@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from simkit.client.resources import BUDGETS, PODS
 from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.options import WriteOptions
@@ -33,7 +34,6 @@ from simkit.seams import Entry, Stale, existing
 # Binding of a pod to a node, once for each pod.
 # Upstream: pkg/registry/core/pod/storage/storage.go, release 1.30.
 
-_PODS: Final = GroupResource("", "pods")
 _KIND: Final = GroupVersionKind("", "v1", "Binding")
 _SCHEDULED: Final = "PodScheduled"
 _BINDING_TRIES: Final = 64
@@ -58,7 +58,7 @@ def bind(engine: Engine, context: RequestContext, scope: RequestScope) -> Respon
     engine.admission.validate(review.with_object(binding))
     if not name_of(binding):
         raise bad_request("Name parameter required.")
-    _assign(engine, Key(_PODS, info.namespace, name_of(binding)), binding, options)
+    _assign(engine, Key(PODS, info.namespace, name_of(binding)), binding, options)
     return responses.document_response(SUCCESS, context.output_media_type, status=201)
 
 
@@ -75,7 +75,7 @@ def _assign(engine: Engine, key: Key, binding: Object, options: WriteOptions) ->
         except Stale:
             continue
         return
-    raise conflict(_PODS, key.name)
+    raise conflict(PODS, key.name)
 
 
 def _check_binding(live: Entry, binding: Object, *, dry_run: bool) -> None:
@@ -83,7 +83,7 @@ def _check_binding(live: Entry, binding: Object, *, dry_run: bool) -> None:
     for field, word in (("uid", "UID"), ("resourceVersion", "ResourceVersion")):
         wanted, actual = metadata(binding).get(field) or "", metadata(pod).get(field) or ""
         if wanted and wanted != actual:
-            raise conflict(_PODS, name, precondition_failed(live.key, wanted, actual, dry_run=dry_run, word=word))
+            raise conflict(PODS, name, precondition_failed(live.key, wanted, actual, dry_run=dry_run, word=word))
     why = _objection(pod, name)
     if why:
         raise conflict(GroupResource("", "pods/binding"), name, why)
@@ -115,7 +115,6 @@ def _bound(behaviour: ServedBehaviour, pod: Object, binding: Object, now: str) -
 # Eviction: the deletion of a pod, limited by its disruption budget.
 # References: ``pkg/registry/core/pod/storage/eviction.go``, release 1.30.
 
-_BUDGETS: Final = GroupResource("policy", "poddisruptionbudgets")
 _OLD_VERSION: Final = "v1beta1"
 _MOST_DISRUPTED: Final = 2000
 _TRIES: Final = 20
@@ -142,7 +141,7 @@ def evict(engine: Engine, context: RequestContext, scope: RequestScope) -> Respo
         raise bad_request("name in URL does not match name in Eviction object")
     engine.admission.validate(review.with_object(draft))
     key = scope.registry_scope.key(info.namespace, info.name)
-    pod = existing(engine.store, key, _PODS)
+    pod = existing(engine.store, key, PODS)
     options = opt.delete_options(engine.behaviour, draft.get("deleteOptions") or {})
     eviction = _Eviction(engine, scope, key, replace(options, dry_run=options.dry_run or written.dry_run))
     _remove(eviction) if _is_unguarded(pod.object) else _remove_guarded(eviction, pod)
@@ -168,7 +167,7 @@ def _is_unguarded(pod: Object) -> bool:
 
 def _remove_guarded(eviction: _Eviction, pod: Entry) -> None:
     engine = eviction.engine
-    entries = engine.store.scan(_BUDGETS, pod.key.namespace)
+    entries = engine.store.scan(BUDGETS, pod.key.namespace)
     budgets = guarding((entry.object for entry in entries), pod.object)
     if len(budgets) > 1:
         several = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
@@ -208,7 +207,7 @@ def _remove_unready(eviction: _Eviction, pod: Entry, budget: str) -> None:
 
 def _take_from(eviction: _Eviction, name: str) -> None:
     """Record the disruption in the budget. Raises 429 if none is left."""
-    engine, key = eviction.engine, Key(_BUDGETS, eviction.key.namespace, name)
+    engine, key = eviction.engine, Key(BUDGETS, eviction.key.namespace, name)
     for _ in range(_TRIES):
         entry = existing(engine.store, key)
         status = _after(eviction, entry.object)

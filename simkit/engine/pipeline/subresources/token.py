@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from simkit.client.resources import SERVICE_ACCOUNTS
 from simkit.engine.authn.serviceaccount import WARN_ONLY_LIFETIME, BoundObject, bound_claims
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.representation import responses
@@ -31,7 +32,6 @@ from simkit.seams import existing
 
 ISSUED: Final = label("issued-credential-id", "authentication")
 """The audit annotation with the id of the issued token."""
-_ACCOUNTS: Final = GroupResource("", "serviceaccounts")
 _PODS, _SECRETS, _NODES = (GroupResource("", name) for name in ("pods", "secrets", "nodes"))
 _NODE_BINDING: Final = "ServiceAccountTokenNodeBinding"
 
@@ -57,7 +57,7 @@ def token_request(engine: Engine, context: RequestContext, scope: RequestScope) 
     if name_of(draft) not in ("", name):
         detail = "must match the service account name if specified"
         raise invalid(engine.behaviour, gvk.group_kind, name, [invalid_value("metadata.name", name_of(draft), detail)])
-    account = _existing(engine, _ACCOUNTS, context.info.namespace, name)
+    account = _existing(engine, SERVICE_ACCOUNTS, context.info.namespace, name)
     errors = list(strategy_of(gvk.group_kind).validate(engine.behaviour, draft, None))
     if errors:
         raise invalid(engine.behaviour, gvk.group_kind, "", errors)

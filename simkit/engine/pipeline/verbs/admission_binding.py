@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
+from simkit.client.resources import NAMESPACES, SIGNING_REQUESTS
 from simkit.engine.authz.rbac import forbidden_error
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.options import WriteOptions
@@ -29,7 +30,7 @@ from simkit.language.merge.versions import Converter
 from simkit.meta.attributes import Attributes, Verdict
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import timestamp
-from simkit.meta.domain import CERTIFICATES_GROUP, RBAC_GROUP, api_group, label
+from simkit.meta.domain import RBAC_GROUP, api_group, label
 from simkit.meta.errors import bad_request, forbidden
 from simkit.meta.fielderror import FieldError, forbidden_field, quoted
 from simkit.meta.frozen_init import quickly_made
@@ -223,7 +224,7 @@ class AdmissionBinding:
         """The errors of parts of an object that its user may not change: of the status of a resource claim."""
         if self.scope.registry_scope.resource != _DEVICE_CLAIMS or self.context.info.subresource != "status":
             return ()
-        namespace = self.engine.store.get(Key(_NAMESPACES, "", self.context.info.namespace))
+        namespace = self.engine.store.get(Key(NAMESPACES, "", self.context.info.namespace))
         from simkit.kinds.resource.resourceclaim import admin_status_errors
 
         errors = admin_status_errors(
@@ -292,9 +293,7 @@ def _whole(context: RequestContext, scope: RequestScope, obj: Object) -> Object:
 
 _FORMS: Final = 128
 """The records of new objects that are kept for a resource."""
-_NAMESPACES: Final = GroupResource("", "namespaces")
 _DEVICE_CLAIMS: Final = GroupResource(api_group("resource"), "resourceclaims")
-_SIGNING_REQUESTS: Final = GroupResource(CERTIFICATES_GROUP, "certificatesigningrequests")
 _STATUS: Final = of_paths(("f:status",))
 
 
@@ -309,7 +308,7 @@ def reset_fields(scope: RequestScope, subresource: str) -> Fields:
         names = [name for name in scope.schema.fields if name not in ("status", "metadata", "kind", "apiVersion")]
         kept = (tuple(f"f:{step}" for step in path) for path in scope.strategy.status_reset_fields)
         return of_paths(*((f"f:{name}",) for name in names), *kept)
-    return _STATUS if scope.registry_scope.resource != _SIGNING_REQUESTS else of_paths(("f:status",), ("f:spec",))
+    return _STATUS if scope.registry_scope.resource != SIGNING_REQUESTS else of_paths(("f:status",), ("f:spec",))
 
 
 def _known_reset_fields(scope: RequestScope, subresource: str) -> Fields:
