@@ -33,9 +33,6 @@ class VolumeProvisioner(ResourceWatcher):
     def __init__(self) -> None:
         super().__init__(CLAIMS, VOLUMES, STORAGE_CLASSES)
 
-    def resume_from(self, other: Any) -> None:
-        """It knows nothing that is not stored."""
-
     def keys_affected(self, change: Change, lister: Lister) -> Iterable[Key]:
         if change.entry.key.resource == STORAGE_CLASSES:
             return self.all_keys(lister)

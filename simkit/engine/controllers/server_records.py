@@ -11,6 +11,7 @@ from simkit.client.resources import ENDPOINTS, SLICES
 from simkit.client.work_queue import WorkQueue
 from simkit.engine.pipeline.api_services import SERVICES, APIService, api_service
 from simkit.kinds.apiregistration import AUTOMANAGED
+from simkit.logic.workloads.status_conditions import with_condition
 from simkit.meta.clock import Clock, timestamp
 from simkit.meta.domain import (
     EXTENSIONS_GROUP,
@@ -101,16 +102,8 @@ class AvailableConditionController:
         return None if found.service is None else self._clock.now() + _AGAIN
 
     def _status(self, obj: Object, finding: Finding) -> dict[str, Any]:
-        status, reason, message = finding
-        conditions = list(at(obj, "status", "conditions") or ())
-        made = {"type": "Available", "status": status, "lastTransitionTime": timestamp(self._clock.now())}
-        for index, each in enumerate(conditions):
-            if each.get("type") == "Available":
-                if each.get("status") == status:
-                    made["lastTransitionTime"] = each.get("lastTransitionTime")
-                conditions[index] = {**made, "reason": reason, "message": message}
-                return {"conditions": conditions}
-        return {"conditions": [*conditions, {**made, "reason": reason, "message": message}]}
+        made = {"type": "Available", **dict(zip(("status", "reason", "message"), finding, strict=True))}
+        return {"conditions": with_condition(at(obj, "status", "conditions"), made, timestamp(self._clock.now()))}
 
     def _condition(self, found: APIService, snapshot: Snapshot) -> Finding:
         if found.service is None:

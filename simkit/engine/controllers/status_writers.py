@@ -17,7 +17,7 @@ from simkit.client.resource_watcher import ResourceWatcher
 from simkit.client.resources import DEVICE_CLASSES, PODS, QUOTAS
 from simkit.logic.quota.calculate import Scope, counted, total_usage, used
 from simkit.logic.quota.device_claims import RESOURCE_CLAIMS, BackedResources, backed_resources, controlling_pod
-from simkit.logic.workloads.status_conditions import find
+from simkit.logic.workloads.status_conditions import find, with_condition
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import Clock, timestamp
 from simkit.meta.domain import ADMISSION_GROUP, api_group
@@ -193,22 +193,20 @@ class FlowSchemaStatusController:
             found = [each for each in (snapshot.get(_SCHEMAS, name) for name in written) if each is not None]
         self._known = True
         for schema in found:
-            condition = self._condition(schema, snapshot)
-            if condition is not None:
-                status = {"conditions": [condition]}
+            conditions = self._conditions(schema, snapshot)
+            if conditions is not None:
+                status = {"conditions": conditions}
                 version = GroupVersion(_GROUP, served.version)
                 self._perform(_applied_status(version, _SCHEMAS, "FlowSchema", schema, status, _FLOW_SCHEMA_MANAGER))
 
-    def _condition(self, schema: Object, snapshot: Snapshot) -> Object | None:
-        """The condition that a schema should have, None where it has it."""
+    def _conditions(self, schema: Object, snapshot: Snapshot) -> Sequence[Object] | None:
+        """The one condition that a schema should have, None where it has it."""
         status, reason, message = self._found(schema, snapshot)
         now = find(at(schema, "status", "conditions"), "Dangling") or {}
-        if (now.get("status"), now.get("reason"), now.get("message")) == (status, reason, message):
+        wanted = {"type": "Dangling", "status": status, "reason": reason, "message": message}
+        if wanted.items() <= now.items():
             return None
-        since = now.get("lastTransitionTime") if now.get("status") == status else None
-        changed = since or timestamp(self._clock.now())
-        texts = {"status": status, "lastTransitionTime": changed, "reason": reason, "message": message}
-        return {"type": "Dangling", **texts}
+        return with_condition([now] if now else [], wanted, timestamp(self._clock.now()))
 
     @staticmethod
     def _found(schema: Object, snapshot: Snapshot) -> tuple[str, str, str]:
