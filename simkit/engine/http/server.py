@@ -12,7 +12,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
-from simkit.client.leader_election import Runner
 from simkit.engine.authn.union import Union
 from simkit.engine.authn.x509 import ClientCertificates
 from simkit.engine.http import certificates
@@ -29,6 +28,7 @@ from simkit.meta.clock import Clock
 from simkit.meta.errors import SimkitError
 
 if TYPE_CHECKING:
+    from simkit.client.leader_election import Runner
     from simkit.engine.http.serving import Listener, ServingLoop
     from simkit.engine.pipeline.engine import Engine
 

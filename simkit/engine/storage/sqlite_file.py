@@ -72,12 +72,13 @@ class SqliteFile:
         says. Nothing was changed then.
         """
         try:
-            with self._using, self._usable() as connection:
-                connection.execute("BEGIN")
-                yield connection
-                if self._is_cut():
-                    raise unexplained(f"{self._path.name} was {_TAKEN}; nothing was changed")
-            self._known = self._seen()
+            with self._using:
+                with self._usable() as connection:
+                    connection.execute("BEGIN")
+                    yield connection
+                    if self._is_cut():
+                        raise unexplained(f"{self._path.name} was {_TAKEN}; nothing was changed")
+                self._known = self._seen()
         except sqlite3.Error as error:
             full = error.sqlite_errorcode == sqlite3.SQLITE_FULL
             why = f"the disk of {self._path.name} is full" if full else f"cannot write to {self._path.name}: {error}"
