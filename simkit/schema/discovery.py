@@ -37,7 +37,7 @@ def api_versions(catalogue: Catalogue, server_address: str = "") -> Document:
 
 def group_list(catalogue: Catalogue) -> Document:
     """All named groups: the document at ``/apis``."""
-    groups = [_group(each) for each in catalogue.groups() if each.name]
+    groups = [described_group(each) for each in catalogue.groups() if each.name]
     return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
 
 
@@ -46,10 +46,11 @@ def group(catalogue: Catalogue, name: str) -> Document:
     found = catalogue.group(name)
     if found is None:
         raise KeyError(name)
-    return {"kind": "APIGroup", "apiVersion": "v1", **_group(found)}
+    return {"kind": "APIGroup", "apiVersion": "v1", **described_group(found)}
 
 
-def _group(found: Group) -> Document:
+def described_group(found: Group) -> Document:
+    """A group as lists of groups have it."""
     versions = [{"groupVersion": f"{found.name}/{version}", "version": version} for version in found.versions]
     return {"name": found.name, "versions": versions, "preferredVersion": versions[0]}
 

@@ -57,7 +57,7 @@ class Policy:
         if not self.names(ask.identity) or (self.readonly and ask.verb not in _READING):
             return False
         if not ask.is_resource:
-            return _covers(self.path, ask.path)
+            return covers(self.path, ask.path)
         return (
             self.namespace in ("*", ask.namespace)
             and self.resource in ("*", ask.resource)
@@ -65,7 +65,8 @@ class Policy:
         )
 
 
-def _covers(pattern: str, path: str) -> bool:
+def covers(pattern: str, path: str) -> bool:
+    """True if a path is the pattern, or begins with one that ends with a star."""
     if pattern in ("*", path):
         return True
     return pattern.endswith("*") and path.startswith(pattern.rstrip("*"))

@@ -16,6 +16,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from simkit.engine.pipeline.request_info import RequestInfo
 from simkit.language.yaml.complaints import BrokenText
 from simkit.language.yaml.small_files import value_of_bytes
+from simkit.logic.authorizers.abac import covers
 from simkit.meta.domain import api_group
 from simkit.meta.errors import SimkitError
 from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
@@ -94,19 +95,13 @@ class Rule(_Document):
         if self.namespaces or self.resources:
             return self._matches_resource(info)
         if self.non_resource_urls:
-            return not info.is_resource and any(_covers(url, info.path) for url in self.non_resource_urls)
+            return not info.is_resource and any(covers(url, info.path) for url in self.non_resource_urls)
         return True
 
     def _matches_resource(self, info: RequestInfo) -> bool:
         if not info.is_resource or (self.namespaces and info.namespace not in self.namespaces):
             return False
         return not self.resources or any(each.matches(info) for each in self.resources)
-
-
-def _covers(pattern: str, path: str) -> bool:
-    if pattern in ("*", path):
-        return True
-    return pattern.endswith("*") and path.startswith(pattern.rstrip("*"))
 
 
 class RequestAuditConfig(NamedTuple):

@@ -31,7 +31,7 @@ Document = dict[str, Any]
 
 def group_list(engine: Engine) -> Document:
     """All named groups: the document at ``/apis``."""
-    groups = [_described(each) for each in engine.api_services.groups(engine.catalogue) if each.name]
+    groups = [discovery.described_group(each) for each in engine.api_services.groups(engine.catalogue) if each.name]
     return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
 
 
@@ -46,12 +46,7 @@ def paths(engine: Engine) -> Iterator[str]:
 def group(engine: Engine, name: str) -> Document | None:
     """One group: the document at ``/apis/<group>``; None if nobody serves it."""
     found = engine.api_services.group(engine.catalogue, name)
-    return None if found is None else {"kind": "APIGroup", "apiVersion": "v1", **_described(found)}
-
-
-def _described(found: Group) -> Document:
-    versions = [{"groupVersion": f"{found.name}/{version}", "version": version} for version in found.versions]
-    return {"name": found.name, "versions": versions, "preferredVersion": versions[0]}
+    return None if found is None else {"kind": "APIGroup", "apiVersion": "v1", **discovery.described_group(found)}
 
 
 def aggregated(engine: Engine, version: str, *, core: bool) -> Document:
