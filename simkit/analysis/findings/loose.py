@@ -259,23 +259,18 @@ def changed_defaults(survey: Survey, check: Check) -> Iterator[Finding]:
 
 
 def _changed_role(check: Check, key: Key, obj: Object, default: Object) -> Iterator[Finding]:
-    more = uncovered(rules_of(default), rules_of(obj))
-    less = uncovered(rules_of(obj), rules_of(default))
-    if more:
-        yield check.finding(
-            f"{display_name(key)} allows more than the Kubernetes default: {_told(more)}.",
-            namespace=key.namespace,
-            role=key,
-            manifest=default,
-        )
-    if less:
-        yield check.finding(
-            f"{display_name(key)} allows less than the Kubernetes default: {_told(less)}.",
-            severity=Severity.INFO,
-            namespace=key.namespace,
-            role=key,
-            manifest=default,
-        )
+    own, wanted = rules_of(obj), rules_of(default)
+    more, less = uncovered(wanted, own), uncovered(own, wanted)
+    for word, rules, severity in (("more", more, check.severity), ("less", less, Severity.INFO)):
+        if rules:
+            told = listed(map(rule_text, rules), 3)
+            yield check.finding(
+                f"{display_name(key)} allows {word} than the Kubernetes default: {told}.",
+                severity=severity,
+                namespace=key.namespace,
+                role=key,
+                manifest=default,
+            )
 
 
 def _changed_binding(survey: Survey, check: Check, key: Key, now: Binding, own: Binding) -> Iterator[Finding]:
@@ -294,10 +289,6 @@ def _changed_binding(survey: Survey, check: Check, key: Key, now: Binding, own: 
             role=now.role,
             subjects=tuple(added),
         )
-
-
-def _told(rules: list[Rule]) -> str:
-    return listed([rule_text(rule) for rule in rules], 3)
 
 
 def subsumed_bindings(survey: Survey, check: Check) -> Iterator[Finding]:

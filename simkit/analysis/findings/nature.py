@@ -118,7 +118,5 @@ class Natures:
     def _by_account(subject: Subject) -> Nature | None:
         """The product whose own account it is, by the name of the account alone."""
         text = text_of(subject)
-        for name, one in products().items():
-            if subject.namespace and any(fnmatchcase(text, pattern) for pattern in one.subjects):
-                return Nature(PRODUCT, name)
-        return None
+        named = (name for name, one in products().items() if any(fnmatchcase(text, each) for each in one.subjects))
+        return next((Nature(PRODUCT, name) for name in named), None) if subject.namespace else None
