@@ -164,19 +164,17 @@ def _other_subresource(rule: Rule, ask: Attributes) -> tuple[Difference, str] | 
     return None
 
 
-def remarks(snapshot: Snapshot, verb: str, resource: str = "", *, name: str | None = "", url: str = "") -> list[str]:
+def remarks(
+    snapshot: Snapshot, verb: str, resource: str = "", *, name: str | None = "", url: str = ""
+) -> Iterator[str]:
     """Sentences for somebody who typed a question, whose answer is for the words as given.
 
     Examples
     --------
     >>> import simkit
-    >>> remarks(simkit.Cluster(seed=1).snapshot(), "get", url="/a/*/b")
+    >>> list(remarks(simkit.Cluster(seed=1).snapshot(), "get", url="/a/*/b"))
     ["'*' is taken literally: the answer is for the path /a/*/b itself, not for the paths that it would match"]
     """
-    return list(_remarks(snapshot, verb, resource, name or "", url))
-
-
-def _remarks(snapshot: Snapshot, verb: str, resource: str, name: str, url: str) -> Iterator[str]:
     path = url or (resource if resource.startswith("/") else "")
     if ALL in path and path != ALL:
         yield f"'*' is taken literally: the answer is for the path {path} itself, not for the paths that it would match"

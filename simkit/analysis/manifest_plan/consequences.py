@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from simkit.analysis.access.compare import COLUMNS, AccessChange, access_changes, changed_permissions
 from simkit.analysis.access.expectations import Suite, check
-from simkit.analysis.escalation.find.path import Path
 from simkit.analysis.escalation.find.path_comparison import paths_of_both
 from simkit.analysis.escalation.table.severity import Severity
 from simkit.analysis.manifest_plan.result import PlanRow
@@ -125,7 +124,8 @@ def path_rows(before: Sandbox, after: Sandbox, places: Places, members: Members 
     for key in sorted(new.keys() - old.keys(), key=_by_goal):
         path = new[key]
         proof = path.prove(after, members=known)
-        file, line = _place_of(_sources(path), places)
+        bindings = (display_name(source.binding) for requirement in path.grants for source in requirement)
+        file, line = _place_of(bindings, places)
         detail = f"{path.words} ({proof.verdict})"
         yield PlanRow("paths", "opened", path.severity, f"{key[0]} to {key[1]}", detail, file, line)
     for key in sorted(old.keys() - new.keys(), key=_by_goal):
@@ -151,11 +151,6 @@ def knows_access(snapshot: Snapshot) -> bool:
 
 def _by_goal(key: tuple[str, str]) -> tuple[int, str]:
     return GOALS.index(key[1]), key[0]
-
-
-def _sources(path: Path) -> list[str]:
-    """The bindings that the steps of a path use."""
-    return [display_name(source.binding) for requirement in path.grants for source in requirement]
 
 
 def places_of_bindings(snapshot: Snapshot, places: Places) -> Places:

@@ -131,28 +131,20 @@ def references_of(obj: Object, removed: RemovedResources) -> Iterator[Configurat
     if group == REGISTRATION_GROUP and kind == "APIService":
         yield from _service(obj, removed)
     elif group == _ADMISSION and kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"):
-        yield from _webhooks(obj, removed)
+        for webhook in obj.get("webhooks") or ():
+            yield from _rules(webhook.get("name") or "", webhook.get("rules"), removed)
     elif group == _ADMISSION and kind == "ValidatingAdmissionPolicy":
         yield from _policy(obj, removed)
     elif group == _ADMISSION and kind == "ValidatingAdmissionPolicyBinding":
-        yield from _matches(at(obj, "spec", "matchResources"), removed)
-
-
-def _webhooks(configuration: Object, removed: RemovedResources) -> Iterator[ConfigurationReference]:
-    for webhook in configuration.get("webhooks") or ():
-        yield from _rules(webhook.get("name") or "", webhook.get("rules"), removed)
+        yield from _rules("resourceRules", at(obj, "spec", "matchResources", "resourceRules"), removed)
 
 
 def _policy(policy: Object, removed: RemovedResources) -> Iterator[ConfigurationReference]:
-    yield from _matches(at(policy, "spec", "matchConstraints"), removed)
+    yield from _rules("resourceRules", at(policy, "spec", "matchConstraints", "resourceRules"), removed)
     parameter = at(policy, "spec", "paramKind") or {}
     found = removed.kind(str(parameter.get("apiVersion")), str(parameter.get("kind")))
     if found is not None:
         yield ConfigurationReference("spec.paramKind", found, "orphaned")
-
-
-def _matches(match: Mapping[str, Any] | None, removed: RemovedResources) -> Iterator[ConfigurationReference]:
-    yield from _rules("resourceRules", (match or {}).get("resourceRules"), removed)
 
 
 def _rules(

@@ -125,7 +125,7 @@ def environment() -> Environment:
     )
     made.filters["block"] = _block
     made.filters["counted"] = _counted
-    made.filters["plural"] = _plural
+    made.filters["plural"] = lambda word, number: word if number == 1 else f"{word}s"
     return made
 
 
@@ -139,10 +139,6 @@ def _block(text: str) -> Any:
     from markupsafe import escape
 
     return escape(terminal_text(text))
-
-
-def _plural(word: str, number: int) -> str:
-    return word if number == 1 else f"{word}s"
 
 
 def _counted(number: int, word: str, more: str = "") -> str:
