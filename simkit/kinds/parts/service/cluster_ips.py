@@ -125,11 +125,11 @@ def _validate_together(service: Object, several: Sequence[str]) -> Errors:
 
 def validate_address_change(service: Object, old: Object) -> Errors:
     """The errors of changed addresses and families: the primary one is immutable, the secondary one may change."""
-    if EXTERNAL_NAME in (type_of(service), type_of(old)) or (is_headless(service) and is_headless(old)):
-        yield from ()
-    else:
+    if EXTERNAL_NAME in (type_of(service), type_of(old)):
+        return
+    if not (is_headless(service) and is_headless(old)):
         yield from _address_changes(service, old)
-    if EXTERNAL_NAME not in (type_of(service), type_of(old)):
+    if not (is_headless(service) or is_headless(old)):
         yield from _family_changes(service, old)
 
 
@@ -144,14 +144,11 @@ def _address_changes(service: Object, old: Object) -> Errors:
         yield invalid_value(f"{_PATH}[0]", strings(now), "primary clusterIP can not be unset")
     elif before and now[0] != before[0]:
         yield invalid_value(f"{_PATH}[0]", strings(now), ONCE)
-    if len(before) > len(now) == 1 and service["spec"].get("ipFamilyPolicy") != "SingleStack":
-        text = "must be set to 'SingleStack' when releasing the secondary clusterIP"
-        yield invalid_value("spec.ipFamilyPolicy", service["spec"].get("ipFamilyPolicy"), text)
+    if len(before) > len(now) == 1:
+        yield from _validate_release(service, "clusterIP")
 
 
 def _family_changes(service: Object, old: Object) -> Errors:
-    if is_headless(service) or is_headless(old):
-        return
     first = "spec.ipFamilies[0]"
     now, before = service["spec"].get("ipFamilies") or [], at(old, "spec", "ipFamilies") or []
     addresses = service["spec"].get("clusterIPs") or []
@@ -162,9 +159,15 @@ def _family_changes(service: Object, old: Object) -> Errors:
         yield invalid_value(first, _families_shown(now), "primary ipFamily can not be unset")
     if now and before and now[0] != before[0]:
         yield invalid_value(first, strings(addresses), ONCE)
-    if len(before) > len(now) == 1 and service["spec"].get("ipFamilyPolicy") != "SingleStack":
-        text = "must be set to 'SingleStack' when releasing the secondary ipFamily"
-        yield invalid_value("spec.ipFamilyPolicy", service["spec"].get("ipFamilyPolicy"), text)
+    if len(before) > len(now) == 1:
+        yield from _validate_release(service, "ipFamily")
+
+
+def _validate_release(service: Object, what: str) -> Errors:
+    policy = service["spec"].get("ipFamilyPolicy")
+    if policy != "SingleStack":
+        text = f"must be set to 'SingleStack' when releasing the secondary {what}"
+        yield invalid_value("spec.ipFamilyPolicy", policy, text)
 
 
 def _families_shown(families: Sequence[str]) -> Shown:
@@ -263,30 +266,25 @@ def drop_type_dependent_fields(draft: Draft, live: Object) -> None:
     """Drop fields that were allocated for the old type and that the client did not change."""
     spec, old = draft["spec"], live.get("spec") or {}
 
-    def same(*names: str) -> bool:
-        return all((spec.get(name) or None) == (old.get(name) or None) for name in names)
-
     def drop(*names: str) -> None:
-        for name in names:
-            spec.pop(name, None)
+        if all((spec.get(name) or None) == (old.get(name) or None) for name in names):
+            for name in names:
+                spec.pop(name, None)
 
     if needs_cluster_ip(live) and not needs_cluster_ip(draft):
-        if same("clusterIP", "clusterIPs"):
-            drop("clusterIP", "clusterIPs")
-        for name in ("ipFamilies", "ipFamilyPolicy"):
-            if same(name):
-                drop(name)
+        drop("clusterIP", "clusterIPs")
+        drop("ipFamilies")
+        drop("ipFamilyPolicy")
     if needs_node_ports(live) and not needs_node_ports(draft) and _node_ports(spec) == _node_ports(old):
         for port in own_items(spec, "ports"):
             port.pop("nodePort", None)
-    if needs_health_port(live) and not needs_health_port(draft) and same("healthCheckNodePort"):
+    if needs_health_port(live) and not needs_health_port(draft):
         drop("healthCheckNodePort")
     if type_of(live) == LOAD_BALANCER and type_of(draft) != LOAD_BALANCER:
         if spec.get("allocateLoadBalancerNodePorts") == old.get("allocateLoadBalancerNodePorts"):
-            drop("allocateLoadBalancerNodePorts")
-        if same("loadBalancerClass"):
-            drop("loadBalancerClass")
-    if is_external(live) and not is_external(draft) and same("externalTrafficPolicy"):
+            spec.pop("allocateLoadBalancerNodePorts", None)
+        drop("loadBalancerClass")
+    if is_external(live) and not is_external(draft):
         drop("externalTrafficPolicy")
     if type_of(draft) != LOAD_BALANCER and draft.get("status") == live.get("status"):  # else its status is written
         own_copy(draft, "status")["loadBalancer"] = {}

@@ -22,6 +22,7 @@ from simkit.kinds.parts.service.cluster_ips import (
     validate_address_change,
     validate_address_field,
 )
+from simkit.kinds.parts.validation.fields import repeats
 from simkit.kinds.parts.validation.ip import (
     PORT,
     PORT_OR_NAME,
@@ -31,13 +32,13 @@ from simkit.kinds.parts.validation.ip import (
     validate_ip,
     validate_non_special_ip,
 )
+from simkit.kinds.parts.validation.object_meta import validate_labels
 from simkit.kinds.rules import FIXED, placed
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import label
 from simkit.meta.fielderror import Errors, FieldError, duplicate, forbidden_field, invalid_value, required, unsupported
-from simkit.meta.name_validation import dns_label, dns_subdomain, label_value, qualified_name
+from simkit.meta.name_validation import dns_label, dns_subdomain, qualified_name
 from simkit.meta.objects import Object, annotations_of, at
-from simkit.meta.wording import Written
 
 _MODES: Final = ("Proxy", "VIP")
 
@@ -120,9 +121,7 @@ def validate_service_fields(behaviour: ServedBehaviour, obj: Object, old: Object
     names: set[str] = set()
     for index, port in enumerate(ports):
         yield from _validate_port(behaviour, port, f"spec.ports[{index}]", names, named=len(ports) > 1)
-    for key, value in sorted((spec.get("selector") or {}).items()):
-        yield from (invalid_value("spec.selector", key, text) for text in qualified_name(key))
-        yield from (invalid_value("spec.selector", value, text) for text in label_value(value))
+    yield from validate_labels(behaviour, "spec.selector", dict(sorted((spec.get("selector") or {}).items())))
     yield from _validate_affinity(spec)
     yield from validate_address_field(behaviour, obj)
     for index, one in enumerate(spec.get("externalIPs") or ()):
@@ -202,23 +201,12 @@ def _ports_together(obj: Object) -> Errors:
         for index, port in enumerate(ports):
             if port.get("nodePort"):
                 yield forbidden_field(f"spec.ports[{index}].nodePort", "may not be used when `type` is 'ClusterIP'")
-    seen: set[tuple[str, int]] = set()
-    for index, port in enumerate(ports):
-        number = port.get("nodePort")
-        if number and (port["protocol"], number) in seen:
-            yield duplicate(f"spec.ports[{index}].nodePort", number)
-        seen.add((port["protocol"], number or 0))
-    seen = set()
-    for index, port in enumerate(ports):
-        key = (port["protocol"], port.get("port") or 0)
-        if key in seen:
-            yield duplicate(f"spec.ports[{index}]", _port_shown(*key))
-        seen.add(key)
-
-
-def _port_shown(protocol: str, port: int) -> Written:
-    """A port with only protocol and number, as Go prints the struct."""
-    return structure("core.ServicePort", {"protocol": protocol, "port": port})
+    for index in sorted(repeats((port["protocol"], port.get("nodePort") or None) for port in ports)):
+        if ports[index].get("nodePort"):
+            yield duplicate(f"spec.ports[{index}].nodePort", ports[index]["nodePort"])
+    for index in sorted(repeats((port["protocol"], port.get("port") or 0) for port in ports)):
+        shown = {"protocol": ports[index]["protocol"], "port": ports[index].get("port") or 0}
+        yield duplicate(f"spec.ports[{index}]", structure("core.ServicePort", shown))
 
 
 def _validate_balancer_only(behaviour: ServedBehaviour, obj: Object) -> Errors:

@@ -40,7 +40,7 @@ def validate_change(behaviour: ServedBehaviour, pod: Object, old_pod: Object) ->
         if len(containers) != len(before):
             yield forbidden_field(f"spec.{name}", "pod updates may not add or remove containers")
             return
-        yield from _validate_image(behaviour, f"spec.{name}", containers)
+        yield from placed(f"spec.{name}", _IMAGES(behaviour, containers))
     deadline = list(_validate_deadline("spec.activeDeadlineSeconds", spec, old))
     yield from deadline
     if deadline and spec.get("activeDeadlineSeconds") is not None:
@@ -59,9 +59,8 @@ def validate_change(behaviour: ServedBehaviour, pod: Object, old_pod: Object) ->
     if old.get("schedulingGates") and behaviour.applies("gated-pods-narrowed"):
         yield from _validate_gated(munged, old)
     if munged != old:
-        text = (
-            f"pod updates may not change fields other than {_changeable(behaviour)}\n{_shown(behaviour, old, munged)}"
-        )
+        shown = change(behaviour, "core.PodSpec", internal_pod_spec(old), internal_pod_spec(munged))
+        text = f"pod updates may not change fields other than {_changeable(behaviour)}\n{shown}"
         yield forbidden_field("spec", text)
 
 
@@ -80,12 +79,7 @@ def _changeable(behaviour: ServedBehaviour) -> str:
     return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
-_NEEDS_IMAGE: Final = table(row("image", must.be_given()), IMAGE)
-
-
-def _validate_image(behaviour: ServedBehaviour, path: str, containers: Sequence[Object]) -> Errors:
-    for index, container in enumerate(containers):
-        yield from placed(f"{path}[{index}]", _NEEDS_IMAGE(behaviour, container))
+_IMAGES: Final = items(table(row("image", must.be_given()), IMAGE))
 
 
 def _validate_deadline(path: str, spec: Object, old: Object) -> Errors:
@@ -133,18 +127,11 @@ def _munged(behaviour: ServedBehaviour, spec: Object, old: Object) -> Draft:
             munged[name] = [{**one, "image": before.get("image")} for one, before in pairs]
         else:
             munged.pop(name, None)
-    for name in ("activeDeadlineSeconds", "schedulingGates", "tolerations"):
-        munged.pop(name, None)
-        if name in old:
-            munged[name] = old[name]
+    _restore(munged, old, "activeDeadlineSeconds", "schedulingGates", "tolerations")
     grace = "terminationGracePeriodSeconds"
     if (old.get(grace) or 0) < 0 and munged.get(grace) == 1 and behaviour.applies("grace-periods-mended"):
         munged[grace] = old[grace]
     return munged
-
-
-def _shown(behaviour: ServedBehaviour, old: Object, spec: Object) -> str:
-    return change(behaviour, "core.PodSpec", internal_pod_spec(old), internal_pod_spec(spec))
 
 
 def _validate_gated(munged: Draft, old: Object) -> Errors:
@@ -166,10 +153,11 @@ def _validate_gated(munged: Draft, old: Object) -> Errors:
             del munged["affinity"]
 
 
-def _restore(munged: Draft, old: Object, name: str) -> None:
-    munged.pop(name, None)
-    if name in old:
-        munged[name] = old[name]
+def _restore(munged: Draft, old: Object, *names: str) -> None:
+    for name in names:
+        munged.pop(name, None)
+        if name in old:
+            munged[name] = old[name]
 
 
 def _narrowed(path: str, affinity: Object, before: Object | None) -> Errors:
