@@ -6,7 +6,7 @@ release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from ipaddress import IPv4Address, IPv6Address
 from itertools import chain
@@ -14,22 +14,21 @@ from typing import Final
 
 from simkit.kinds.parts.cells import UNSET, columns, few
 from simkit.kinds.parts.copy_on_write import null_where_empty, own_items
-from simkit.kinds.parts.validation.fields import validate_immutable_field, validate_qualified_domain, validate_text
+from simkit.kinds.parts.validation.fields import validate_immutable_field, validate_qualified_domain
 from simkit.kinds.parts.validation.ip import address, ip_warnings, validate_ip, validate_non_special_ip
-from simkit.kinds.rules import REQUIRED, at_root, distinct, items, must, placed, row, table
+from simkit.kinds.rules import REQUIRED, at_root, distinct, first, items, must, placed, row, table
 from simkit.kinds.strategy import WHOLE, MetadataChecks, Strategy
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import api_group, label
-from simkit.meta.fielderror import Errors, FieldError, duplicate, invalid_value, required, too_many
+from simkit.meta.fielderror import Errors, FieldError, invalid_value, required, too_many
 from simkit.meta.name_validation import dns_label, dns_subdomain, label_value, qualified_name
 from simkit.meta.objects import Draft, Object, labels_of
-from simkit.meta.wording import Text
 
 _HOSTNAME: Final = label("hostname")
 _MANAGED_BY: Final = label("managed-by", "endpointslice")
 _CONTROLLERS: Final = (api_group("endpointslice-controller"), api_group("endpointslicemirroring-controller"))
 _CLASSES: Final = {"IPv4": IPv4Address, "IPv6": IPv6Address}
-_MOST_ENDPOINTS, _MOST_ADDRESSES, _MOST_ZONES, _MOST_NODES = 1000, 100, 8, 8
+_MOST_ENDPOINTS, _MOST_ADDRESSES = 1000, 100
 
 
 def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
@@ -91,6 +90,20 @@ _ENDPOINT: Final = table(
     row("nodeName", must.be(dns_subdomain), empty=True),
     row("deprecatedTopology", must.have_at_most(16)),
     row("hostname", must.be(dns_label), empty=True),
+    row(
+        "hints",
+        first(
+            row("forZones", must.have_at_most(8)),
+            table(
+                row("forZones", items(distinct("name"), row("name", must.be(label_value), zero=""))),
+                row(
+                    "forNodes",
+                    must.have_at_most(8),
+                    items(distinct("name"), row("name", must.be(dns_subdomain), zero="")),
+                ),
+            ),
+        ),
+    ),
 )
 
 
@@ -111,12 +124,6 @@ def _validate_one(behaviour: ServedBehaviour, endpoint: Object, path: str, kind:
     for index, one in enumerate(addresses):
         yield from _validate_address(behaviour, f"{path}.addresses[{index}]", one, kind)
     yield from placed(path, _ENDPOINT(behaviour, endpoint))
-    if endpoint.get("hints") is not None:
-        for name, most, rule in (("forZones", _MOST_ZONES, label_value), ("forNodes", _MOST_NODES, dns_subdomain)):
-            hints = endpoint["hints"].get(name) or ()
-            yield from _validate_hints(f"{path}.hints.{name}", hints, most, rule)
-            if len(hints) > most:
-                return
 
 
 def _validate_address(behaviour: ServedBehaviour, path: str, text: str, kind: str) -> Errors:
@@ -132,19 +139,6 @@ def _validate_address(behaviour: ServedBehaviour, path: str, text: str, kind: st
         if not isinstance(address(text), _CLASSES[kind]):
             yield invalid_value(path, text, f"must be a valid {kind} address")
         yield from validate_non_special_ip(behaviour, path, text)
-
-
-def _validate_hints(path: str, hints: Sequence[Object], most: int, rule: Callable[[str], Sequence[Text]]) -> Errors:
-    if len(hints) > most:
-        yield too_many(path, len(hints), most)
-        return
-    seen: set[str] = set()
-    for index, hint in enumerate(hints):
-        name = hint.get("name") or ""
-        if name in seen:
-            yield duplicate(f"{path}[{index}].name", name)
-        seen.add(name)
-        yield from validate_text(f"{path}[{index}].name", name, rule)
 
 
 def _port(port: Object) -> str:

@@ -20,7 +20,7 @@ from simkit.kinds.parts.copy_on_write import (
     prepared,
 )
 from simkit.kinds.parts.go_printing.structures import structure, texts
-from simkit.kinds.parts.validation.fields import status_of
+from simkit.kinds.parts.validation.fields import alone, status_of
 from simkit.kinds.rules import REQUIRED, Check, Row, by, distinct, fields, first, items, must, row, table, validation
 from simkit.kinds.strategy import WHOLE, MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta import datasets
@@ -32,12 +32,6 @@ from simkit.meta.wording import Worded, joined
 
 _SUBJECTS: Final = {"ServiceAccount": "serviceAccount", "User": "user", "Group": "group"}
 _VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch")
-
-
-def _alone(words: str) -> Check:
-    """The check of a list in which a wildcard stands without other values."""
-    detail = f"if '*' is present, must not specify other {words}"
-    return must.hold(lambda values: "*" not in values or len(values) == 1, detail, texts)
 
 
 def _validate_verbs(behaviour: ServedBehaviour, path: str, verbs: Sequence[str]) -> Errors:
@@ -77,7 +71,7 @@ _URL: Final = first(
     must.hold(lambda url: "*" not in url.removesuffix("/*"), "wildcard can only do suffix matching"),
 )
 _VERBS_ROW: Final = row(
-    "verbs", must.be_given("verbs must contain at least one value"), _alone("verbs"), by(_validate_verbs)
+    "verbs", must.be_given("verbs must contain at least one value"), alone("verbs"), by(_validate_verbs)
 )
 POLICY_RULE: Final = table(
     row("subjects", must.be_given("subjects must contain at least one value")),
@@ -105,14 +99,14 @@ POLICY_RULE: Final = table(
     row(
         "resourceRules[]",
         _VERBS_ROW,
-        row("apiGroups", must.be_given("resource rules must supply at least one api group"), _alone("api groups")),
-        row("resources", must.be_given("resource rules must supply at least one resource"), _alone("resources")),
+        row("apiGroups", must.be_given("resource rules must supply at least one api group"), alone("api groups")),
+        row("resources", must.be_given("resource rules must supply at least one resource"), alone("resources")),
         row(
             "namespaces",
             must.be_given("resource rules that are not cluster scoped must supply at least one namespace"),
             unless=fields.given("clusterScope"),
         ),
-        row("namespaces", _alone("namespaces"), _unless_any(by(_validate_namespace))),
+        row("namespaces", alone("namespaces"), _unless_any(by(_validate_namespace))),
     ),
     row(
         "nonResourceRules[]",
@@ -120,7 +114,7 @@ POLICY_RULE: Final = table(
         row(
             "nonResourceURLs",
             must.be_given("nonResourceURLs must contain at least one value"),
-            _alone("non-resource URLs"),
+            alone("non-resource URLs"),
             _unless_any(_URL),
         ),
     ),
@@ -224,13 +218,17 @@ def _prepare(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> No
                 null_where_empty(one, *names)
 
 
-def _validate_fixed_flow_schema(behaviour: ServedBehaviour, path: str, obj: Object) -> Errors:
-    """The errors of changes to mandatory flow schemas."""
-    spec, name = obj["spec"], name_of(obj)
-    wanted = mandatory_spec(behaviour, "FlowSchema", name)
-    if wanted is not None and not same(spec, wanted):
-        shown = structure("flowcontrol.FlowSchemaSpec", spec)
-        yield invalid_value(".spec", shown, f"spec of '{name}' must equal the fixed value")
+def _validate_fixed(behaviour: ServedBehaviour, path: str, obj: Object) -> Errors:
+    """The errors of changes to mandatory objects, except the shares of the exempt priority level."""
+    spec, name, kind = obj["spec"], name_of(obj), obj["kind"]
+    wanted = mandatory_spec(behaviour, kind, name)
+    if wanted is None:
+        return
+    free = "exempt" in wanted
+    but = " except the 'spec.exempt' field" if free else ""
+    if not same({**spec, "exempt": wanted["exempt"]} if free else spec, wanted):
+        shown = structure(f"flowcontrol.{kind}Spec", spec)
+        yield invalid_value(".spec", shown, f"spec of '{name}'{but} must equal the fixed value")
 
 
 def _validate_method(behaviour: ServedBehaviour, path: str, method: Object) -> Errors:
@@ -253,7 +251,7 @@ _FLOW_SCHEMA_RULES: Final = validation(
         must.be(dns_subdomain),
     ),
     row("spec.rules[]", POLICY_RULE),
-    by(_validate_fixed_flow_schema),
+    by(_validate_fixed),
 )
 
 
@@ -268,11 +266,6 @@ def _flow_schema_row(behaviour: ServedBehaviour, obj: Object, now: float) -> Seq
         created(obj, now),
         dangling.get("status") if dangling is not None else "?",
     ]
-
-
-def _order(obj: Object) -> tuple[int, str]:
-    """The sort key in the order of matching."""
-    return at(obj, "spec", "matchingPrecedence") or 0, name_of(obj)
 
 
 _SHARES: Final = "nominalConcurrencyShares"
@@ -300,19 +293,6 @@ def _validate_note(behaviour: ServedBehaviour, path: str, obj: Object) -> Errors
     """The error of the annotation of v1beta3, which other versions may not have."""
     if KEEP_ZERO in annotations_of(obj):
         yield forbidden_field(".metadata.annotations", f"annotation '{KEEP_ZERO}' is forbidden")
-
-
-def _validate_fixed_priority_level_configuration(behaviour: ServedBehaviour, path: str, obj: Object) -> Errors:
-    """The errors of changes to mandatory priority levels, except the shares of the exempt one."""
-    spec, name = obj["spec"], name_of(obj)
-    wanted = mandatory_spec(behaviour, "PriorityLevelConfiguration", name)
-    if wanted is None:
-        return
-    shown, free = structure("flowcontrol.PriorityLevelConfigurationSpec", spec), "exempt" in wanted
-    compared = {**spec, "exempt": wanted["exempt"]} if free else spec
-    but = " except the 'spec.exempt' field" if free else ""
-    if not same(compared, wanted):
-        yield invalid_value(".spec", shown, f"spec of '{name}'{but} must equal the fixed value")
 
 
 def _differs_from_name(obj: Object) -> bool:
@@ -389,7 +369,7 @@ _PRIORITY_LEVEL_CONFIGURATION_RULES: Final = validation(
         ),
         row("type", must.be_one_of("Exempt", "Limited"), zero=""),
     ),
-    by(_validate_fixed_priority_level_configuration),
+    by(_validate_fixed),
 )
 
 
@@ -409,7 +389,7 @@ STRATEGIES: Final = {
         validate=_FLOW_SCHEMA_RULES,
         raises_generation=spec_differs,
         print_row=_flow_schema_row,
-        row_sort_key=_order,
+        row_sort_key=lambda obj: (at(obj, "spec", "matchingPrecedence") or 0, name_of(obj)),
         subresources={"status": Subresource(keep_metadata_and_all_but_status, FLOW_STATUS)},
         status_reset_fields=(("metadata",),),
     ),

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Final, Self
 from urllib.parse import urlsplit
 
@@ -15,10 +14,10 @@ from simkit.kinds.parts.admission_expressions import validate_match_condition, w
 from simkit.kinds.parts.cells import columns, count
 from simkit.kinds.parts.copy_on_write import null_where_empty, own_copy, own_items, without_empty
 from simkit.kinds.parts.go_printing.structures import texts
-from simkit.kinds.parts.validation.fields import repeats, validate_qualified_webhook, validate_text
+from simkit.kinds.parts.validation.fields import alone, repeats, validate_qualified_webhook, validate_text
 from simkit.kinds.parts.validation.ip import PORT_RANGE
 from simkit.kinds.parts.validation.object_meta import LABEL_SELECTOR, validate_label_selector
-from simkit.kinds.rules import REQUIRED, Check, by, distinct, must, placed, row, table
+from simkit.kinds.rules import REQUIRED, by, distinct, must, placed, row, table
 from simkit.kinds.strategy import WHOLE, MetadataChecks, Strategy
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import api_group
@@ -47,12 +46,6 @@ def default_match(holder: Draft, name: str) -> None:
     default_rules(match, "resourceRules", "excludeResourceRules")
 
 
-def _alone(words: str, kind: str = "string") -> Check:
-    """The check of a list in which a wildcard stands without other values."""
-    detail = f"if '*' is present, must not specify other {words}"
-    return must.hold(lambda values: len(values) == 1 or "*" not in values, detail, partial(texts, kind=kind))
-
-
 def _validate_resource(behaviour: ServedBehaviour, path: str, resources: Sequence[str]) -> Errors:
     whole: set[str] = set()
     parts: set[str] = set()
@@ -79,10 +72,10 @@ def _validate_resource(behaviour: ServedBehaviour, path: str, resources: Sequenc
 
 
 RULE: Final = table(
-    row("operations", REQUIRED, _alone("operations", "admissionregistration.OperationType")),
+    row("operations", REQUIRED, alone("operations", "admissionregistration.OperationType")),
     row("operations[]", must.be_one_of("*", "CONNECT", "CREATE", "DELETE", "UPDATE")),
-    row("apiGroups", REQUIRED, _alone("API groups")),
-    row("apiVersions", REQUIRED, _alone("API versions")),
+    row("apiGroups", REQUIRED, alone("API groups")),
+    row("apiVersions", REQUIRED, alone("API versions")),
     row("apiVersions[]", REQUIRED),
     row("resources", REQUIRED, by(_validate_resource)),
     row("scope", must.be_one_of("*", "Cluster", "Namespaced"), empty=True),

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import partial
 from typing import Any, Final
 
-from simkit.kinds.parts.go_printing.structures import number_or_text
-from simkit.kinds.rules import FIXED, must, table
+from simkit.kinds.parts.go_printing.structures import number_or_text, texts
+from simkit.kinds.rules import FIXED, Check, must, table
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import Errors, FieldError, duplicate, invalid_value, quoted, required, too_long, unsupported
 from simkit.meta.integers import saturating_int
@@ -38,6 +39,12 @@ def validate_immutable_field(path: str, now: Any, before: Any) -> Errors:
 def validate_text(path: str, text: str, rule: Callable[[str], Sequence[Text]]) -> Errors:
     """The errors of a text with a format."""
     return (invalid_value(path, text, why) for why in rule(text))
+
+
+def alone(words: str, kind: str = "string") -> Check:
+    """The check of a list in which a wildcard stands without other values."""
+    detail = f"if '*' is present, must not specify other {words}"
+    return must.hold(lambda values: len(values) == 1 or "*" not in values, detail, partial(texts, kind=kind))
 
 
 def wildcard_subdomain(name: str) -> Sequence[str]:
