@@ -18,9 +18,10 @@ from simkit.kinds.parts.validation.resource_quantities import (
     validate_container_resource_name,
     validate_resource_name,
 )
+from simkit.kinds.rules import by, distinct, row, validation
 from simkit.kinds.strategy import WHOLE, MetadataChecks, Strategy, WriteContext
 from simkit.meta.behaviour import ServedBehaviour
-from simkit.meta.fielderror import Errors, duplicate, forbidden_field, invalid_value, required
+from simkit.meta.fielderror import Errors, forbidden_field, invalid_value, required
 from simkit.meta.name_validation import qualified_name
 from simkit.meta.objects import Draft, Object, metadata, name_of
 from simkit.meta.quantity import parse
@@ -57,25 +58,15 @@ def _prepare_with_context(
         draft["metadata"]["name"] = circumstances.uid()
 
 
-def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Errors:
-    seen: set[str] = set()
-    for index, limit in enumerate(obj["spec"].get("limits") or ()):
-        path, kind = f"spec.limits[{index}]", limit.get("type") or ""
-        yield from _validate_type(f"{path}.type", kind)
-        if kind in seen:
-            yield duplicate(f"{path}.type", kind)
-        seen.add(kind)
-        yield from _validate_limit(behaviour, limit, path, kind)
-
-
-def _validate_type(path: str, kind: str) -> Errors:
+def _validate_type(behaviour: ServedBehaviour, path: str, kind: str) -> Errors:
     wrong = list(validate_text(path, kind, qualified_name))
     yield from wrong
     if not wrong and "/" not in kind and kind not in _TYPES:
         yield invalid_value(path, kind, "must be a standard limit type or fully qualified")
 
 
-def _validate_limit(behaviour: ServedBehaviour, limit: Object, path: str, kind: str) -> Errors:
+def _validate_limit(behaviour: ServedBehaviour, path: str, limit: Object) -> Errors:
+    kind = limit.get("type") or ""
     rule = validate_container_resource_name if kind in ("Pod", "Container") else validate_resource_name
 
     def named(field: str) -> Errors:
@@ -149,7 +140,9 @@ STRATEGY = Strategy(
     default=_default,
     prepare=_prepare,
     prepare_with_context=_prepare_with_context,
-    validate=_validate,
+    validate=validation(
+        row("spec.limits[]", row("type", by(_validate_type), zero=""), distinct("type"), by(_validate_limit))
+    ),
     print_row=lambda _, obj, __: [name_of(obj), metadata(obj).get("creationTimestamp")],
     allow_create_on_update=True,
 )

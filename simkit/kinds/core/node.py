@@ -159,7 +159,7 @@ def _validate_update(behaviour: ServedBehaviour, obj: Object, old: Object | None
 
 
 def _validate_taint(taints: Sequence[Object]) -> Errors:
-    seen: set[tuple[str, str]] = set()
+    again = repeats((taint.get("effect") or "", taint.get("key") or "") for taint in taints)
     for index, taint in enumerate(taints):
         path, key = f"metadata.taints[{index}]", taint.get("key") or ""
         value, effect = taint.get("value") or "", taint.get("effect") or ""
@@ -171,10 +171,9 @@ def _validate_taint(taints: Sequence[Object]) -> Errors:
             yield required(f"{path}.effect")
         elif effect not in _EFFECTS:
             yield unsupported(f"{path}.effect", effect, _EFFECTS)
-        if (effect, key) in seen:
+        if index in again:
             error = duplicate(path, structure("core.Taint", {**taint, "timeAdded": None}))
             yield FieldError(error.kind, path, error.value, "taints must be unique by key and effect pair")
-        seen.add((effect, key))
 
 
 def _validate_resource(behaviour: ServedBehaviour, status: Object) -> Errors:

@@ -17,7 +17,7 @@ from simkit.kinds.parts.validation.fields import repeats
 from simkit.kinds.parts.validation.ip import address, ip_warnings, validate_ip
 from simkit.kinds.parts.validation.object_meta import QUALIFIED
 from simkit.kinds.parts.validation.resource_quantities import is_native
-from simkit.kinds.rules import placed
+from simkit.kinds.rules import distinct, fields, items, must, placed, row, table
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import timestamp
 from simkit.meta.fielderror import (
@@ -27,8 +27,6 @@ from simkit.meta.fielderror import (
     internal_error,
     invalid_value,
     required,
-    too_long,
-    unsupported,
 )
 from simkit.meta.name_validation import dns_label, dns_subdomain
 from simkit.meta.objects import Draft, Object, at
@@ -115,8 +113,6 @@ def _validate_amounts(path: str, amounts: Any) -> Errors:
 
 _LISTS: Final = (("containerStatuses", "containers"), ("initContainerStatuses", "initContainers"))
 _EPHEMERAL: Final = "ephemeralContainerStatuses"
-_HEALTH: Final = ("Healthy", "Unhealthy", "Unknown")
-_LONGEST_MESSAGE: Final = 1024
 _CLAIM: Final = "claim:"
 _OF_CLAIMS: Final = (
     "must match one of the container's resource claims in a format 'claim:<claimName>/<request>' or "
@@ -146,10 +142,10 @@ def _validate_user(behaviour: ServedBehaviour, path: str, user: Object | None, *
     if windows:
         yield forbidden_field(path, "cannot be set for a windows pod")
         return
-    yield from placed(f"{path}.uid", ID(behaviour, user.get("uid") or 0))
-    yield from placed(f"{path}.gid", ID(behaviour, user.get("gid") or 0))
-    for index, group in enumerate(user.get("supplementalGroups") or ()):
-        yield from placed(f"{path}.supplementalGroups[{index}]", ID(behaviour, group))
+    yield from placed(path, _USER(behaviour, user))
+
+
+_USER: Final = table(row("uid", ID, zero=0), row("gid", ID, zero=0), row("supplementalGroups[]", ID))
 
 
 def _validate_allocated(
@@ -162,7 +158,7 @@ def _validate_allocated(
             here = f"{path}[{index}].allocatedResourcesStatus[{number}]"
             if container is not None:
                 yield from _validate_resource_name(behaviour, f"{here}.name", one.get("name") or "", container)
-            yield from _validate_health(f"{here}.resources", one.get("resources") or ())
+            yield from placed(f"{here}.resources", _HEALTH(behaviour, one.get("resources") or ()))
 
 
 def _validate_resource_name(behaviour: ServedBehaviour, path: str, name: str, container: Object) -> Errors:
@@ -178,19 +174,16 @@ def _validate_resource_name(behaviour: ServedBehaviour, path: str, name: str, co
         yield invalid_value(path, name, _OF_CLAIMS)
 
 
-def _validate_health(path: str, resources: Sequence[Object]) -> Errors:
-    seen: set[str] = set()
-    for index, one in enumerate(resources):
-        here, message, identifier = f"{path}[{index}]", one.get("message"), one.get("resourceID") or ""
-        if (one.get("health") or "") not in _HEALTH:
-            yield unsupported(f"{here}.health", one.get("health") or "", _HEALTH)
-        if message == "":
-            yield required(f"{here}.message", "must be non-empty if specified")
-        elif message is not None and len(message) > _LONGEST_MESSAGE:
-            yield too_long(f"{here}.message", _LONGEST_MESSAGE)
-        if identifier in seen:
-            yield duplicate(f"{here}.resourceID", identifier)
-        seen.add(identifier)
+_HEALTH: Final = items(
+    row("health", must.be_one_of("Healthy", "Unhealthy", "Unknown"), zero=""),
+    row(
+        "message",
+        must.be_given("must be non-empty if specified"),
+        must.be_no_longer_than(1024),
+        when=fields.present("message"),
+    ),
+    distinct("resourceID"),
+)
 
 
 _SYSTEM_CONDITIONS: Final = ("PodScheduled", "Ready", "Initialized")
