@@ -25,13 +25,13 @@ Document = dict[str, Any]
 AGGREGATED_GROUP: Final = api_group("apidiscovery")
 
 
-def api_versions(catalogue: Catalogue, server_address: str = "") -> Document:
+def api_versions(catalogue: Catalogue) -> Document:
     """The versions of the core group: the document at ``/api``."""
     core = catalogue.group("")
     return {
         "kind": "APIVersions",
         "versions": list(core.versions) if core else [],
-        "serverAddressByClientCIDRs": [{"clientCIDR": "0.0.0.0/0", "serverAddress": server_address}],
+        "serverAddressByClientCIDRs": [{"clientCIDR": "0.0.0.0/0", "serverAddress": ""}],
     }
 
 

@@ -154,9 +154,6 @@ class Program:
         """True if the expression mentions a variable."""
         return _mentions(self._node, variable)
 
-    def __repr__(self) -> str:
-        return f"<Program {self.source!r}: {self.type}>"
-
 
 def _mentions(node: Node, variable: str) -> bool:
     if node.reference == variable:

@@ -171,16 +171,16 @@ def _record(owner: Owner, claim: VersionedSet) -> Record:
     return record
 
 
-def capped(managed: ManagedFields, limit: int = MAX_UPDATERS) -> ManagedFields:
+def capped(managed: ManagedFields) -> ManagedFields:
     """The managed fields with the oldest updaters of each version merged into one, if there are too many."""
     updaters = [owner for owner in managed if owner.operation == UPDATE]
-    if len(updaters) <= limit:
+    if len(updaters) <= MAX_UPDATERS:
         return managed
     out, count = dict(managed), len(updaters)
     first_of_version: dict[str, Owner] = {}
     parts: dict[Owner, list[Fields]] = {}
     for owner in sorted(updaters, key=lambda owner: (managed[owner].time, owner.rank)):
-        if count <= limit:
+        if count <= MAX_UPDATERS:
             break
         version = managed[owner].api_version
         first = first_of_version.setdefault(version, owner)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 from simkit.meta import datasets
+from simkit.schema.releases import BASE
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message
@@ -54,20 +55,20 @@ Packages = Mapping[str, Mapping[str, Mapping[str, str]]]
 
 
 @cache
-def _table(release: str) -> Packages:
-    table: Packages = datasets.load(f"api/{release}/protobuf.json")
+def _table() -> Packages:
+    table: Packages = datasets.load(f"api/{BASE}/protobuf.json")
     return table
 
 
-def knows(package: str, name: str, release: str = "1.30") -> bool:
+def knows(package: str, name: str) -> bool:
     """True if a message of that name exists."""
-    return name in _table(release).get(package, ())
+    return name in _table().get(package, ())
 
 
 @cache
-def fields(full_name: str, release: str = "1.30") -> tuple[Field, ...]:
+def fields(full_name: str) -> tuple[Field, ...]:
     """The fields of a message, by number."""
-    return _fields_of(_table(release), full_name)
+    return _fields_of(_table(), full_name)
 
 
 def _fields_of(packages: Packages, full_name: str) -> tuple[Field, ...]:
@@ -159,11 +160,11 @@ class MessagePool:
 
 
 @cache
-def _pool(release: str) -> MessagePool:
-    return MessagePool(_table(release))
+def _pool() -> MessagePool:
+    return MessagePool(_table())
 
 
 @cache
-def message_class(full_name: str, release: str = "1.30") -> type[Message]:
+def message_class(full_name: str) -> type[Message]:
     """The class of a message by its full name."""
-    return _pool(release).message_class(full_name)
+    return _pool().message_class(full_name)

@@ -282,7 +282,7 @@ def custom_definitions(
     """The definitions of a custom kind and of its list."""
     out: Shape = (
         {"type": "object"}
-        if (dialect is V2 and bool(schema.row.get("preserveUnknown")))
+        if dialect is V2 and schema.row.get("preserveUnknown")
         else _described(behaviour, schema.row, dialect)
     )
     out[KIND_MARKER] = [marker(resource.gvk)]

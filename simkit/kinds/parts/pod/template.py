@@ -117,22 +117,20 @@ def validate_lasting(path: str, template: Object, kind: str) -> Errors:
         yield forbidden_field(f"{path}.spec.activeDeadlineSeconds", text)
 
 
-def prepare_template(
-    behaviour: ServedBehaviour, holder: Draft, old: Object | None = None, name: str = "template"
-) -> None:
+def prepare_template(behaviour: ServedBehaviour, holder: Draft, old: Object | None = None) -> None:
     """Drop from the template the fields that are not stored there; the draft must own the holder."""
-    if holder.get(name) is None:
+    if holder.get("template") is None:
         return
-    made: Draft = dict(holder[name])
+    made: Draft = dict(holder["template"])
     without_init_annotations(made)
     spec = without_restart_policies(
         behaviour, without_image_volumes(behaviour, made.get("spec") or {}, old or {}), old or {}
     )
     if spec is not made.get("spec"):
         made["spec"] = spec
-        holder[name] = made
-    if made.get("metadata") is not holder[name].get("metadata"):
-        holder[name] = made
+        holder["template"] = made
+    if made.get("metadata") is not holder["template"].get("metadata"):
+        holder["template"] = made
 
 
 def names_and_images(template: Any) -> tuple[str, str]:

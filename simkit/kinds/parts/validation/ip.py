@@ -117,15 +117,11 @@ def shown_address(found: Address) -> str:
     return str(mapped or found)
 
 
-def validate_cidr(
-    behaviour: ServedBehaviour, path: str, text: str, kept: Collection[str] = (), *, formerly: str = NOT_A_RANGE
-) -> Errors:
-    """The errors of a range in a field that is older than strict rules; stored ones may be ``kept``.
+def validate_cidr(behaviour: ServedBehaviour, path: str, text: str, *, formerly: str = NOT_A_RANGE) -> Errors:
+    """The errors of a range in a field that is older than strict rules.
 
     ``formerly`` is what is said of a text that is no range up to 1.29.
     """
-    if text in kept and behaviour.applies("stored-addresses-kept"):
-        return
     if network(text) is None:
         yield invalid_value(path, text, Worded("addresses-told-alike", NOT_A_RANGE, formerly))
     elif behaviour.applies("strict-addresses"):
