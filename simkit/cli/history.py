@@ -12,7 +12,16 @@ from simkit.analysis.rendering import counted
 from simkit.cli import limits
 from simkit.cli.notes import note
 from simkit.cli.output import add_output, write_rows
-from simkit.cli.source import add_audit_log, add_namespace, add_source, dump_of, opened, paths_of, read_audit_log
+from simkit.cli.source import (
+    add_audit_log,
+    add_namespace,
+    add_source,
+    dump_of,
+    loaded,
+    opened,
+    paths_of,
+    read_audit_log,
+)
 from simkit.meta.errors import SimkitError
 
 if TYPE_CHECKING:
@@ -95,13 +104,10 @@ def _paths(args: argparse.Namespace) -> list[str]:
 def _series(folder: Path, args: argparse.Namespace) -> list[str]:
     """The files of a folder of which each is a dump with all roles and bindings; empty for any other folder."""
     from simkit.analysis.rbac.objects import RBAC
-    from simkit.snapshot.load import load
 
     files = sorted(path for path in folder.iterdir() if path.is_file()) if folder.is_dir() else []
     try:
-        whole = len(files) > 1 and all(
-            set(load(path, captured=args.complete, limits=args.unpack).captured) >= set(RBAC) for path in files
-        )
+        whole = len(files) > 1 and all(set(loaded([str(path)], args).captured) >= set(RBAC) for path in files)
     except SimkitError:
         return []
     return [str(path) for path in files] if whole else []

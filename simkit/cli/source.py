@@ -236,14 +236,14 @@ def read(args: argparse.Namespace, *, namespace: str | None = None) -> Snapshot:
 def dump_of(paths: Sequence[str], args: argparse.Namespace, *, release_of: Callable[[Dump], str] | None = None) -> Dump:
     """The dump or the manifests of some paths; what could not be read is reported on standard error."""
     source = [BytesIO(standard_input().read()) if path == "-" else path for path in paths]
-    dump = _loaded(source, args)
+    dump = loaded(source, args)
     if not args.manifests and _is_pasted(dump):
         note("none of these objects has a uid, so they are read as manifests (--manifests)")
         args.manifests = True
-        dump = _loaded(_rewound(source), args)
+        dump = loaded(_rewound(source), args)
     if release_of is not None and (release := release_of(dump)) != dump.release:
         args.reading_release = release
-        dump = _loaded(_rewound(source), args)
+        dump = loaded(_rewound(source), args)
     _told(dump, manifests=args.manifests)
     if args.manifests:
         from simkit.logic.rbac.defaults import as_started
@@ -278,7 +278,8 @@ def _with_cloud(dump: Dump, args: argparse.Namespace) -> Dump:
     return with_cloud(dump, args.cloud, args.unpack)
 
 
-def _loaded(source: Sequence[str | BytesIO], args: argparse.Namespace) -> Dump:
+def loaded(source: Sequence[str | BytesIO], args: argparse.Namespace) -> Dump:
+    """The dump of some paths, kept for the next command that reads them."""
     from simkit.snapshot.dump_cache import load_cached  # servers start without it
 
     dump = load_cached(

@@ -304,6 +304,7 @@ def _state(obj: Object) -> str:
 
 
 STRATEGY = Strategy(
+    # a job without labels has those of its pods, which are not known before its selector is made
     stores_defaults_late=lambda obj: not labels_of(obj) and bool(labels_of(obj["spec"].get("template") or {})),
     metadata_checks=MetadataChecks((WHOLE,), after=(CHANGES,)),
     default=_default,
