@@ -6,11 +6,16 @@ come from collectors that rewrite fields, and from files that are no audit logs.
 
 from __future__ import annotations
 
+import gzip
 import io
 import shlex
+import sys
 import warnings
+import zlib
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
 from itertools import chain, islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
@@ -21,6 +26,7 @@ from simkit.analysis.audit_log.traces import MAPS, unpacked
 from simkit.analysis.audit_log.wrappers import Remarks, leading_documents, unwrap_events
 from simkit.analysis.rbac.subject import text_of_user
 from simkit.analysis.rbac.tables import table
+from simkit.meta.distribution import install_hint
 from simkit.meta.domain import API_DOMAIN, api_group
 from simkit.meta.errors import SimkitError
 from simkit.meta.objects import Object, at
@@ -28,14 +34,6 @@ from simkit.present.progress import tracked
 
 if TYPE_CHECKING:
     import pandas as pd
-import gzip
-import sys
-import zlib
-from collections.abc import Callable
-from dataclasses import dataclass
-from importlib import import_module
-
-from simkit.meta.distribution import install_hint
 
 AuditLog = str | bytes | Path | Iterable[str | bytes | Path | Mapping[str, Any]]
 """Files (JSON lines, a JSON document, each also as .gz or .zst), folders of them, their content, or decoded events: as
