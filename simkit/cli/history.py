@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from simkit.analysis.history.access_history import AccessHistory
+    from simkit.meta.names import Key
 
 DESCRIPTION = "Answers questions about access in the past, from dumps and an audit log."
 EXAMPLES = """\
@@ -79,15 +80,22 @@ def run(args: argparse.Namespace) -> int:
     if args.action == "since":
         subject, verb, resource = _words(args, 3, "SUBJECT VERB RESOURCE")
         found = past.since_when(subject, verb, resource, **asked)
+        if (found["changed_by"] == "").any():
+            note("where CHANGED BY is empty, FROM is the first moment at which this is known, and not when it began")
         if set(found["verdict"]) == {"no"}:
             warn_of_unnamed_subject(subject, past.moment(past.latest).possible)
         return _written(found, args, "nothing is known")
     if not args.at:
         args.at = past.latest
         note(f"asked about {args.at:%Y-%m-%dT%H:%M:%SZ}, the last moment that is known; --at names another")
+    elif set(args.at).isdisjoint("T "):
+        note(f"asked about {args.at}T00:00:00Z, the beginning of that day; --at takes a time of day as well")
     if args.action == "who-can":
         verb, resource = _words(args, 2, "VERB RESOURCE")
-        limits.limit(past.moment(args.at).caveats)
+        moment = past.moment(args.at)
+        limits.limit(moment.caveats)
+        if not moment.covered:
+            return _written(past.who_can(verb, resource, at=args.at, **asked)[:0], args, "nothing is known")
         return _written(past.who_can(verb, resource, at=args.at, **asked), args, "nobody could")
     return _could(past, args, asked)
 
@@ -140,7 +148,7 @@ def _could(past: AccessHistory, args: argparse.Namespace, asked: Mapping[str, An
     subject, verb, resource = _words(args, 3, "SUBJECT VERB RESOURCE")
     found = past.can(subject, verb, resource, at=args.at, **asked)
     limits.limit(found.moment.caveats)
-    unknown = [f"{key.resource} {key.namespace}/{key.name}".replace(" /", " ") for key in found.moment.unknown]
+    unknown = [_unknown(key, past) for key in found.moment.unknown]
     row = {
         "verdict": found.verdict,
         "question": found.decision.question,
@@ -149,6 +157,18 @@ def _could(past: AccessHistory, args: argparse.Namespace, asked: Mapping[str, An
     }
     write_rows(tuple(row), [row], args.output, short=_in_words)
     return 0 if found.verdict == "yes" else 1
+
+
+def _unknown(key: Key, past: AccessHistory) -> str:
+    """An object, or all objects of a resource that no dump tells of, in words."""
+    from simkit.analysis.history.past_access import ANY
+
+    if key.name != ANY:
+        return f"{key.resource} {key.namespace}/{key.name}".replace(" /", " ")
+    dumps = past.timeline.dumps
+    if any(key.resource in dump.captured for dump in dumps):
+        return f"no dump tells the {key.resource} of this moment"
+    return f"the dump has no {key.resource}" if len(dumps) == 1 else f"no dump has {key.resource}"
 
 
 def _in_words(row: Mapping[str, Any]) -> dict[str, Any]:

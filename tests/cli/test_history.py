@@ -48,6 +48,24 @@ def test_one_moment(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) 
     assert "user:ann" in capsys.readouterr().out
 
 
+def test_a_moment_that_nothing_covers(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Nobody is listed, the exit code is 1, and a day without a time is said to be its beginning."""
+    assert run(files, "who-can", "get", "pods", "--at", "2027-01-01", "-o", "json") == 1
+    told = capsys.readouterr()
+    assert "2027-01-01T00:00:00Z, the beginning of that day" in told.err
+    assert "No dump and no audit log covers this moment" in told.err
+    assert "system:masters" not in told.out
+
+
+def test_what_is_assumed_after_the_log(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    """A dump shortly after the log extends what is known, and that is said; so is that nobody knows the beginning."""
+    words = ("since", "user:ann", "get", "pods", "--dump", files[0], "--audit-log", files[1])
+    assert main(["history", *words, "--dumped-at", "2026-03-03T01:15:00Z"]) == 0
+    told = capsys.readouterr().err
+    assert "nothing was written between the log's end and the dump (2026-03-03 01:15:00)." in told
+    assert "where CHANGED BY is empty" in told
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

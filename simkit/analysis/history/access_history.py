@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack
 import pandas as pd
 
 from simkit.analysis.access.who_can import who_can
+from simkit.analysis.audit_log.span import moment_text, seconds_of, span_text
 from simkit.analysis.caveats import with_caveats
 from simkit.analysis.findings.audit import CHECKS
 from simkit.analysis.findings.check import Finding
@@ -32,7 +33,6 @@ from simkit.analysis.history.timeline import (
     DumpedMoment,
     RecordedWrite,
     Timeline,
-    seconds_of,
     timeline_of,
 )
 from simkit.analysis.rbac.objects import NAMESPACES, RBAC, SERVICE_ACCOUNTS, display_name
@@ -111,7 +111,7 @@ class AccessHistory(Result):
         self.timeline = self._timeline(ACCESS)
         self._moment = lru_cache(maxsize=64)(lambda time: moment_of(self.timeline, time, release, self._without_nodes))
         self._whole = lru_cache(maxsize=64)(lambda time: moment_of(self._everything, time, release, authorization))
-        self.caveats = _caveats(self.timeline)  # type: ignore[misc]
+        self.caveats = _caveats(self.timeline, covered)  # type: ignore[misc]
 
     def _timeline(self, resources: Collection[GroupResource] | None) -> Timeline:
         dumps = self._dumps if resources is None else [_narrowed(dump, resources) for dump in self._dumps]
@@ -372,8 +372,7 @@ class AccessHistory(Result):
 
     def __repr__(self) -> str:
         writes = len(_writes(self.timeline))
-        span = self.timeline.covered
-        log = f"log from {_date(span[0])} to {_date(span[1])}" if span else "no log"
+        log = f"log {span_text(self._covered)}" if self._covered else "no log"
         return f"<AccessHistory: {len(self.timeline.dumps)} dumps, {log}, {writes:,} writes to roles and bindings>"
 
 
@@ -409,11 +408,16 @@ def _date(seconds: float) -> pd.Timestamp:
     return pd.Timestamp(round(seconds * 1e6) * 1000, tz="UTC")  # events tell microseconds
 
 
-def _caveats(timeline: Timeline) -> tuple[Caveat, ...]:
-    if timeline.covered is None:
+def _caveats(timeline: Timeline, log: tuple[float, float] | None) -> tuple[Caveat, ...]:
+    if log is None or timeline.covered is None:
         return (Caveat("no-log", "Without an audit log, nothing is known of the time between dumps."),)
-    start, end = (_date(moment).strftime("%Y-%m-%d %H:%M:%S") for moment in timeline.covered)
-    told = [Caveat("log-span", f"Assumes that the audit log holds every write from {start} to {end} UTC.")]
+    start, end = timeline.covered
+    assumed = f"Assumes that the audit log holds every write {span_text(log)}"
+    if start < log[0]:
+        assumed += f", and that nothing was written between the dump ({moment_text(start)}) and the log's beginning"
+    if end > log[1]:
+        assumed += f", and that nothing was written between the log's end and the dump ({moment_text(end)})"
+    told = [Caveat("log-span", f"{assumed}.")]
     if timeline.repeated:
         what = "1 write is" if timeline.repeated == 1 else f"{timeline.repeated:,} writes are"
         told.append(Caveat("repeated-events", f"{what} in the audit log more than once, and counted once."))

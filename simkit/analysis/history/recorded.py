@@ -20,7 +20,8 @@ import orjson
 import pandas as pd
 
 from simkit.analysis.audit_log.events import AuditLog, FirstStage, log_files, read_events, well_typed
-from simkit.analysis.history.timeline import RecordedWrite, event_time, seconds_of, writes_of
+from simkit.analysis.audit_log.span import LogSpan, seconds_of
+from simkit.analysis.history.timeline import RecordedWrite, writes_of
 from simkit.analysis.least_privilege.recorded_access import access_requests_of
 from simkit.analysis.rbac.subject import text_of_identity
 from simkit.meta.distribution import install_hint
@@ -46,8 +47,9 @@ class ListedEvents:
     """The events of an audit log in memory."""
 
     def __init__(self, events: Iterable[Object]) -> None:
-        self._events = list(events)
-        self.span = span_of(filter(None, map(event_time, self._events)))
+        span = LogSpan()
+        self._events = list(span.noted(events))
+        self.span = span.moments
 
     def writes(self, resources: Collection[GroupResource] | None = None) -> Iterator[RecordedWrite]:
         """The successful writes."""
@@ -71,14 +73,6 @@ def uses_of(event: Object, first: FirstStage) -> Iterator[Use]:
         if use.allowed and action.resource and (use.identity.user or use.identity.groups):
             resource = f"{action.resource}/{action.subresource}" if action.subresource else action.resource
             yield Use(time, text_of_identity(use.identity), action.verb, resource)
-
-
-def span_of(times: Iterable[float]) -> tuple[float, float] | None:
-    """The earliest and the latest moment."""
-    first, last = float("inf"), -float("inf")
-    for time in times:
-        first, last = min(first, time), max(last, time)
-    return (first, last) if first <= last else None
 
 
 _FORM: Final = 1
@@ -181,11 +175,11 @@ class LogIndex:
     def _made(self, audit_log: AuditLog, sources: object) -> dict[str, Any]:
         """What is known of the index that is made here."""
         self._clear()
-        times = list[float]()
+        span = LogSpan()
         with warnings.catch_warnings(record=True, action="always") as told, self._connection() as connection:
-            files = list(self._written(connection, _noted(read_events(audit_log), times)))
+            files = list(self._written(connection, span.noted(read_events(audit_log))))
         remarks = [str(warning.message) for warning in told]
-        known = {"form": _FORM, "sources": sources, "files": files, "span": span_of(times), "remarks": remarks}
+        known = {"form": _FORM, "sources": sources, "files": files, "span": span.moments, "remarks": remarks}
         write_whole(self._folder / _MANIFEST, orjson.dumps(known), mode=PRIVATE)
         return known
 
@@ -239,15 +233,6 @@ def _kept(event: Object) -> str:
     users = [name for name in ("user", "impersonatedUser") if event.get(name)]
     names = {name: {"username": at(event, name, "username")} for name in users}
     return orjson.dumps({name: event[name] for name in _KEPT if name in event} | names).decode()
-
-
-def _noted(events: Iterable[Object], times: list[float]) -> Iterator[Object]:
-    """The events; ``times`` holds their first and last moment afterwards."""
-    for event in events:
-        time = event_time(event)
-        if time is not None:
-            times[:] = (min(time, *times[:1]), max(time, *times[1:])) if times else (time, time)
-        yield event
 
 
 def size_of(audit_log: AuditLog) -> int:

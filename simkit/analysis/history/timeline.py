@@ -5,11 +5,11 @@ from __future__ import annotations
 import bisect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from enum import Enum
 from typing import Any, Final, Literal
 from urllib.parse import parse_qs
 
+from simkit.analysis.audit_log.span import event_time, seconds_of
 from simkit.analysis.rbac.subject import text_of_user
 from simkit.language.merge.mergepatch import merge_patch
 from simkit.meta.names import GroupResource, Key
@@ -85,20 +85,6 @@ class RecordedWrite:
     def unnamed(self) -> bool:
         """True for the creation of an object whose generated name is not in the log."""
         return self.key.name.startswith(_GENERATED)
-
-
-def seconds_of(text: Any) -> float | None:
-    """A moment of an audit event or an object, in seconds since the epoch; UTC without a zone; None for no moment."""
-    try:
-        moment = datetime.fromisoformat(str(text).replace("Z", "+00:00"))
-    except ValueError:
-        return None
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-
-
-def event_time(event: Object) -> float | None:
-    """The moment at which an event was written, in seconds since the epoch."""
-    return seconds_of(event.get("stageTimestamp") or event.get("requestReceivedTimestamp"))
 
 
 def writes_of(events: Iterable[Object]) -> Iterator[RecordedWrite]:
