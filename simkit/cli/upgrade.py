@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from simkit.analysis.upgrade.upgrade_report import UpgradeReport
     from simkit.cluster.cluster import Cluster
 
-DESCRIPTION = "Reports what an upgrade of Kubernetes breaks: where, for whom, how sure it is, and what to do."
+DESCRIPTION = "Reports what an upgrade of Kubernetes breaks: where, for whom, and what to do."
 EXAMPLES = """\
 examples:
   simkit upgrade cluster.yaml --to 1.33 --audit-log audit.jsonl.gz
@@ -34,8 +34,8 @@ examples:
 
 Without --from, the release is that of the cluster's API server or newest kubelet; where neither shows, all changes up
 to the target count. Each row of -o json has release, severity, breaks, check, what, where, who, evidence, remedy,
-source. Tables leave out what breaks nothing and holds up nothing; --all shows it. Rows that differ by their place alone
-are one row there.
+source. Tables leave out findings that neither break nor delay anything; --all shows them. Rows that differ only in
+where they were found are shown as one.
 
 Exit code: 0 when nothing breaks, 1 when something does, 2 for wrong use or unreadable input.
 """
@@ -62,7 +62,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--metrics", type=Path, metavar="FILE", help="the answer of /metrics of the API server")
     parser.add_argument(
-        "--manifests", action="append", default=[], metavar="PATH", help="manifests besides; may be repeated"
+        "--manifests", action="append", default=[], metavar="PATH", help="more manifests to check; may be repeated"
     )
     parser.add_argument("--helm", action="store_true", help="render folders with a Chart.yaml by helm template")
     parser.add_argument("--demo", action="store_true", help="use the demo cluster of simkit")
@@ -194,10 +194,15 @@ def _source(path: str, args: argparse.Namespace) -> Any:
 def _write(found: UpgradeReport, args: argparse.Namespace) -> None:
     from simkit.analysis.upgrade.definitions import delays
     from simkit.analysis.upgrade.items import Break
+    from simkit.analysis.upgrade.removed_resources import FAILS_ALREADY
 
     rows: Sequence[Mapping[Any, Any]] = [row._asdict() for row in found.rows]
     if args.output not in COMPLETE and args.output not in FORMS:
-        shown = [row for row in rows if args.all or row["breaks"] or delays(row["check"])]
+        shown = [
+            row
+            for row in rows
+            if args.all or row["breaks"] is not False or row["check"] == FAILS_ALREADY or delays(row["check"])
+        ]
         hidden, rows = len(rows) - len(shown), _grouped(shown)
         if hidden:
             told = "finding breaks" if hidden == 1 else "findings break"

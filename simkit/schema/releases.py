@@ -66,7 +66,9 @@ def release_name(text: str) -> str:
     """
     name = f"1.{minor_of(text)}"
     if name not in RELEASES:
-        raise SimkitError(f"there is no catalogue of release {name!r}; known: {RELEASES[0]} to {RELEASES[-1]}")
+        raise SimkitError(
+            f"there is no catalogue of release {name!r}; the known releases are {RELEASES[0]} to {RELEASES[-1]}"
+        )
     return name
 
 

@@ -19,6 +19,8 @@ UNEVALUATED: Final = {
 """What answers with such a warning did not look at, in words."""
 _UNCALLED: Final = "this admission webhook was not called, and is assumed to admit the request: "
 
+_UNCALLED_ALL: Final = "these admission webhooks were not called, and are assumed to admit the request: "
+
 
 def uncalled_webhook(name: str) -> str:
     """The warning to a client whose write a webhook was not asked about."""
@@ -32,7 +34,10 @@ def name_of_uncalled(warning: str) -> str:
 
 def assumed_answers(warnings: Iterable[str]) -> str:
     """Those of the warnings of an answer that tell of webhooks, policies and constraints which were not asked."""
-    return "; ".join(warning for warning in warnings if warning in UNEVALUATED or warning.startswith(_UNCALLED))
+    told = list(warnings)
+    hooks = [name_of_uncalled(warning) for warning in told if warning.startswith(_UNCALLED)]
+    called = [uncalled_webhook(hooks[0])] if len(hooks) == 1 else [_UNCALLED_ALL + ", ".join(hooks)] if hooks else []
+    return "; ".join([*(warning for warning in told if warning in UNEVALUATED), *called])
 
 
 @dataclass(frozen=True, slots=True)

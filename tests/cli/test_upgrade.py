@@ -28,7 +28,7 @@ def test_exit_codes(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["upgrade", folder, "--to", "1.25"]) == 1
     assert "nightly" in capsys.readouterr().out
     assert main(["upgrade", folder, "--to", "1.99"]) == 2
-    assert "newest known release is 1.37" in capsys.readouterr().err
+    assert "the known releases are 1.16 to 1.37" in capsys.readouterr().err
     assert main(["upgrade", "--to", "1.25"]) == 2
 
 
@@ -202,3 +202,13 @@ def test_a_manifest_needs_neither_tables_nor_expressions(tmp_path: Path) -> None
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ended.stderr.splitlines()[-1] == "set()"
+
+
+def test_what_was_not_read_is_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is not counted among what breaks nothing."""
+    (tmp_path / "broken.yaml").write_text("a: [b")
+    (tmp_path / "pod.yaml").write_text("apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n")
+    main(["upgrade", str(tmp_path), "--to", "1.30"])
+    said = capsys.readouterr()
+    assert "could not be read" in said.out
+    assert "break nothing" not in said.err

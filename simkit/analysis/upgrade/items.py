@@ -258,14 +258,15 @@ def _unpacked(text: str) -> bytes:
 class Break(NamedTuple):
     """A row of an upgrade report.
 
-    ``release`` is the first one that has the change, ``breaks`` False for what goes on working or fails already.
+    ``release`` is the first one that has the change. ``breaks`` is False for what goes on working or fails already,
+    and None for what could not be read.
     ``where`` is the object with the field, and of what is not stored by itself the release of the chart or the file.
     ``who`` is the caller, the field manager, or those who have a role; ``evidence`` says how it is known.
     """
 
     release: str
     severity: str
-    breaks: bool
+    breaks: bool | None
     check: str
     what: str
     where: str

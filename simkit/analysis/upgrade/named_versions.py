@@ -68,7 +68,7 @@ class NamedVersions:
             release=gone.since,
             severity="medium" if moved else "low",
             check=RULE,
-            what=f"A rule grants {gone.resource} in {gone.group or 'the core group'}, which has them no more",
+            what=f"A rule grants {gone.resource} in {gone.group or 'the core group'}, where they no longer exist",
             evidence=f"the rule names {gone.resource}",
             remedy=f"Grant {gone.resource} in {GroupVersion.parse(moved).group}." if moved else "Take the rule out.",
             source=gone.source,

@@ -21,6 +21,7 @@ from simkit.meta.objects import annotations_of, at
 from simkit.schema.catalogue import Catalogue, Resource
 from simkit.schema.lifecycle import Lifecycle, every_resource, is_served, lifecycle_of, successor
 from simkit.schema.releases import dated, minor_of
+from simkit.snapshot.report import Problem
 from simkit.snapshot.templates import Template
 
 GUIDE: Final = "https://kubernetes.io/docs/reference/using-api/deprecation-guide/"
@@ -366,13 +367,38 @@ class GoneVersions:
         )
 
 
+NOT_READ: Final = "not-read"
+FAILS_ALREADY: Final = "fails-already"
+"""The check of values that no server takes, before the upgrade or after it."""
 _RENDER: Final = "Render the chart (helm template) and give the result."
 
 
-def unread(where: str, why: str, item: Item, remedy: str = _RENDER) -> Break:
-    """The row of something that could not be read, and so may break."""
+def unread(where: str, why: str, item: Item, remedy: str = _RENDER, evidence: str = "") -> Break:
+    """The row of something that could not be read, of which nobody knows whether it breaks."""
+    return _about(item, NOT_READ, f"It could not be read: {why}", where, evidence, remedy)._replace(
+        severity="medium", breaks=None
+    )
+
+
+def misread(problem: Problem) -> Break:
+    """The row of a part of a source that could not be read, or that was read otherwise than it is written."""
+    item = Item({}, "manifest", problem.file, problem.line)
+    if problem.weight == "changed" and problem.line is not None:
+        what = f"It was read otherwise than it is written: {problem.what}"
+        return _about(item, "read-otherwise", what, item.place, problem.hint, "Correct it.")
+    remedy = _RENDER if problem.what.startswith("a template") else "Correct it, and ask again."
+    return unread(item.place, problem.what, item, remedy, problem.hint)
+
+
+def fails_already(item: Item, why: str) -> Break:
+    """The row of a value that no server takes."""
+    return _about(item, FAILS_ALREADY, f"It fails already: {why}", item.title, "no server takes it", "Correct it.")
+
+
+def _about(item: Item, check: str, what: str, where: str, evidence: str, remedy: str) -> Break:
+    """A row that no release is the reason of."""
     return Break(
-        "", "info", False, "not-read", f"It could not be read: {why}", where, "", "",
+        "", "info", False, check, what, where, "", evidence,
         remedy, "", item.api_version, item.kind, "", item.name, "",
         item.file, item.line,
     )  # fmt: skip

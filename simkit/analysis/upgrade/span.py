@@ -63,7 +63,7 @@ class ReleaseSpan:
             first, last = release_name(start) if start else "", RELEASES[-1] if coming else release_name(end)
         except SimkitError as wrong:
             told = "simkit releases --calendar has what is planned for later ones"
-            raise SimkitError(f"{wrong}; the newest known release is {RELEASES[-1]}; {told}") from None
+            raise SimkitError(f"{wrong}; {told}") from None
         if first and minor_of(first) > minor_of(last):
             raise SimkitError(f"an upgrade goes to a later release; {last} comes before {first}")
         patch = _PATCH.fullmatch(end.strip())

@@ -18,7 +18,14 @@ from simkit.analysis.upgrade.definitions import CustomVersions
 from simkit.analysis.upgrade.items import Break, Item, Items, chart_release, read_items, stored_items, with_bodies
 from simkit.analysis.upgrade.named_versions import CONFIGURATION, RULE, STREAMS, ItemBindings, NamedVersions
 from simkit.analysis.upgrade.refused_objects import UnknownFields, validation_breaks
-from simkit.analysis.upgrade.removed_resources import CHECK, GoneVersions, served_elements, unread
+from simkit.analysis.upgrade.removed_resources import (
+    CHECK,
+    GoneVersions,
+    fails_already,
+    misread,
+    served_elements,
+    unread,
+)
 from simkit.analysis.upgrade.replay import Refusals, refusals
 from simkit.analysis.upgrade.requests import CALLER, NOISE, Metrics, caller_breaks, metric_breaks
 from simkit.analysis.upgrade.span import ReleaseSpan
@@ -81,11 +88,11 @@ class UpgradeReport(Result):
     def to_frame(self) -> pd.DataFrame:
         """One row per finding: release, severity, breaks, check, what, where, who, evidence, remedy, source, then
         api_version, kind, namespace, name, field, file, line."""
-        return table(self.rows, Break._fields)
+        return _table(self.rows)
 
     def breaks(self) -> pd.DataFrame:
         """The rows of ``to_frame`` that stop working."""
-        return table([row for row in self.rows if row.breaks], Break._fields)
+        return _table([row for row in self.rows if row.breaks])
 
     def of(self, *checks: str) -> UpgradeReport:
         """The report of some checks alone."""
@@ -93,14 +100,14 @@ class UpgradeReport(Result):
 
     def summary(self) -> pd.DataFrame:
         """DataFrame with one row per release and check: severity (the worst), breaks, count, example."""
-        groups: dict[tuple[str, str, bool], list[Break]] = {}
+        groups: dict[tuple[str, str, bool | None], list[Break]] = {}
         for row in self.rows:
             groups.setdefault((row.release, row.check, row.breaks), []).append(row)
         rows: list[tuple[Any, ...]] = []
         for (release, check, breaks), found in sorted(groups.items(), key=lambda each: _order(each[1][0])):
             worst = max((row.severity for row in found), key=SEVERITY_WORDS.index)
             rows.append((release, check, worst, breaks, len(found), found[0].where))
-        return table(rows, SUMMARY_COLUMNS)
+        return _table(rows, SUMMARY_COLUMNS)
 
     def validated(self) -> UpgradeReport:
         """The report with what only the later release refuses, found by trying every object on forks.
@@ -169,12 +176,14 @@ class UpgradeReport(Result):
         return prove_upgrade(sandbox, self.span, self.items, self.requests, removed, self.refused, after=self.after)
 
     def __repr__(self) -> str:
-        count = sum(row.breaks for row in self.rows)
+        count = sum(bool(row.breaks) for row in self.rows)
+        unread = sum(row.breaks is None for row in self.rows)
         worst = Counter(row.severity for row in self.rows if row.breaks)
         told = ", ".join(f"{worst[word]} {word}" for word in reversed(SEVERITY_WORDS) if worst[word])
         callers = "" if self.callers_known else "; callers are not known without an audit log"
         breaks = f"{counted(count, 'thing')} break{'s' if count == 1 else ''}" if count else "nothing breaks"
-        return f"<UpgradeReport {self.title}: {breaks}{f' ({told})' if told else ''}{callers}>"
+        lost = f"; {counted(unread, 'part')} could not be read" if unread else ""
+        return f"<UpgradeReport {self.title}: {breaks}{f' ({told})' if told else ''}{lost}{callers}>"
 
     def _repr_html_(self) -> str:
         from simkit.analysis.readable_frame import ReadableFrame
@@ -224,8 +233,8 @@ def upgrade_report(
     -------
     UpgradeReport
         ``to_frame()`` has one row per finding: release (the first that has the change), severity, breaks (False for
-        what is only worth knowing), check, what, where, who, evidence, remedy, source, api_version, kind, namespace,
-        name, field, file, line. ``summary()`` counts them.
+        what is only worth knowing, missing for what could not be read), check, what, where, who, evidence, remedy,
+        source, api_version, kind, namespace, name, field, file, line. ``summary()`` counts them.
 
     Raises
     ------
@@ -273,7 +282,7 @@ def report_of(
         rows += search.template(template)
     for each in items.values:
         rows += search.values(each)
-    rows += [unread(str(each), each.what, Item({}, "manifest", each.file, each.line)) for each in items.problems]
+    rows += map(misread, items.problems)
     asked: tuple[RecordedRequest, ...] = ()
     refused = Refusals()
     if audit_log is not None:
@@ -303,7 +312,7 @@ def _sound(items: Sequence[Item], span: ReleaseSpan) -> tuple[list[Item], list[B
             continue
         obj, wrong = without_mismatches(item.obj, span.start or span.end)
         sound.append(replace(item, obj=obj) if wrong else item)
-        rows += [unread(item.title, str(each), item, "Correct it: no server takes it.") for each in wrong]
+        rows += [fails_already(item, str(each)) for each in wrong]
     return sound, rows
 
 
@@ -325,6 +334,10 @@ def _of_items(items: Sequence[Item], span: ReleaseSpan, gone: GoneVersions) -> l
                 yield unread(item.title, release.unread, item)
 
     return on_all_cores(lambda some: list(found(some)), items, least=WORTH_A_PROCESS)
+
+
+def _table(rows: Sequence[tuple[Any, ...]], columns: tuple[str, ...] = Break._fields) -> pd.DataFrame:
+    return table(rows, columns).astype({"breaks": "boolean"})  # missing: it could not be read
 
 
 def _order(row: Break) -> tuple[Any, ...]:

@@ -150,9 +150,6 @@ def write_page(content: Mapping[str, Any], target: str | Path) -> Path:
     return write_whole(target, page(content))
 
 
-_NOT_READ = "not-read"
-
-
 def write_upgrade_page(
     found: UpgradeReport, target: str | Path, *, name: str = "cluster", proof: UpgradeProof | None = None
 ) -> Path:
@@ -175,8 +172,8 @@ def upgrade_page(found: UpgradeReport, *, name: str = "cluster", proof: UpgradeP
             to=found.span.end,
             breaks=[row for row in found.rows if row.breaks],
             groups=_groups([row for row in found.rows if row.breaks]),
-            known=[row for row in found.rows if not row.breaks],
-            unread=sum(row.check == _NOT_READ for row in found.rows),
+            known=[row for row in found.rows if row.breaks is False],
+            unread=[row for row in found.rows if row.breaks is None],
             callers_known=found.callers_known,
             hops=plan.summary().to_dict("records"),
             steps=plan.steps,

@@ -306,7 +306,7 @@ def test_templates_are_named(tmp_path: Path) -> None:
 
 def test_unknown_releases_are_refused() -> None:
     """The message names the newest known release."""
-    with pytest.raises(SimkitError, match=r"the newest known release is 1\.37"):
+    with pytest.raises(SimkitError, match=r"the known releases are 1\.16 to 1\.37"):
         report([], "1.99")
     with pytest.raises(SimkitError, match="comes before"):
         report([], "1.20", "1.25")
@@ -376,11 +376,11 @@ def test_values_of_wrong_types_are_told_and_left_out() -> None:
         "metadata": {"name": "b", "annotations": ["a"]},
     }
     found = report([{**hooks, "webhooks": {"a": "b"}}, {**hooks, "webhooks": [5, {"rules": 7}]}, old], "1.25").rows
-    assert sorted(row.what for row in found if row.check == "not-read") == [
-        "It could not be read: metadata.annotations is a list, not an object",
-        "It could not be read: webhooks is an object, not a list",
-        "It could not be read: webhooks[0] is a number, not an object",
-        "It could not be read: webhooks[0].rules is a number, not a list",
+    assert sorted(row.what for row in found if row.check == "fails-already") == [
+        "It fails already: metadata.annotations is a list, not an object",
+        "It fails already: webhooks is an object, not a list",
+        "It fails already: webhooks[0] is a number, not an object",
+        "It fails already: webhooks[0].rules is a number, not a list",
     ]
     assert [row.kind for row in found if row.breaks] == ["PodDisruptionBudget"]
 
@@ -430,7 +430,7 @@ def test_the_coming_release() -> None:
     assert row.remedy.startswith("Use resource.k8s.io/v1 ResourceClaim.")
     assert not rows(claim, "1.37", "1.36")
     assert not rows(named("ResourceClaim", "resource.k8s.io/v1", spec={}), "1.38", "1.36")
-    with pytest.raises(SimkitError, match=r"newest known release"):
+    with pytest.raises(SimkitError, match=r"the known releases are"):
         rows(claim, "1.39", "1.36")
 
 
@@ -439,3 +439,18 @@ def test_a_fresh_cluster_has_no_rows(release: str, to: str) -> None:
     """What the server makes by itself, its default roles and its own Endpoints, is the server's to change."""
     report = simkit.Cluster(release=release, seed=1).upgrade_report(to)
     assert not report.rows, report.to_frame()
+
+
+def test_what_was_not_read_may_break(tmp_path: Path) -> None:
+    """A broken file has no answer to whether it breaks; one with a repeated field was read."""
+    (tmp_path / "broken.yaml").write_text("a: [b")
+    (tmp_path / "twice.yaml").write_text("apiVersion: v1\nkind: Pod\nmetadata: {name: a, name: b}\n")
+    found = report(tmp_path, "1.25")
+    told = {row.check: (row.breaks, row.remedy) for row in found.rows}
+    assert told == {
+        "not-read": (None, "Correct it, and ask again."),
+        "read-otherwise": (False, "Correct it."),
+    }
+    assert "nothing breaks; 1 part could not be read" in repr(found)
+    assert found.to_frame()["breaks"].isna().tolist() == [True, False]
+    assert [row["breaks"] for row in found.to_dict()["rows"]] == [None, False]
