@@ -12,6 +12,8 @@ _NUMBER: Final = re.compile(r"\d+\. ")
 
 THEME: Final = "pictures have it from a block: with simkit.analysis.plots.theme('dark'): ...plot()"
 """The answer to those who look for the colours of a picture among its arguments."""
+PICTURE_FILE: Final = "write .plot().figure.savefig('x.png')"
+"""The answer to those who look for the file of a picture among its arguments."""
 
 
 def html_lines(lines: Iterable[str]) -> str:

@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NotRequired, TypedDict, cast
 
-from simkit.analysis.rendering import THEME, html_lines, text_lines
+from simkit.analysis.rendering import PICTURE_FILE, THEME, html_lines, text_lines
 from simkit.meta.distribution import install_hint
 from simkit.meta.errors import SimkitError
 from simkit.meta.visible_text import html_text, visible_lines
@@ -45,6 +45,7 @@ GUESSED: Final[Mapping[str, str]] = {
     "to_bloodhound": "simkit.analysis.write_graph(found.to_networkx(), 'paths.json')",
     "to_graphml": "simkit.analysis.write_graph(found.to_networkx(), 'paths.graphml')",
     "breaks": "verify()",
+    "filter": "to_frame().query(\"COLUMN == 'VALUE'\")",
 }
 """Names that people guess, and what to write instead."""
 
@@ -95,7 +96,10 @@ def _with_entry(made: dict[str, Any], told: Sequence[str]) -> dict[str, Any]:
 
 
 def _themed(form: Callable[..., Any]) -> Callable[..., Any]:
-    return with_explained_calls(form, dict.fromkeys(("theme", "dark", "style"), THEME))
+    hints = dict.fromkeys(("theme", "dark", "style"), THEME)
+    return with_explained_calls(
+        form, {**hints, **dict.fromkeys(("to", "path", "file", "filename", "ax=str"), PICTURE_FILE)}
+    )
 
 
 _FORMS: Final[Mapping[str, Callable[[Any], Any]]] = {
@@ -117,6 +121,7 @@ class Result(ABC):
     __slots__ = ()
     caveats: ClassVar[tuple[Caveat, ...]] = ()
     """The limits of the answer, such as access that is granted outside of the cluster."""
+    _guessed: ClassVar[Mapping[str, str]] = GUESSED
 
     def __init_subclass__(cls, **named: Any) -> None:
         """Let every form of the answer carry its caveats, and every method tell the right arguments."""
@@ -205,7 +210,9 @@ class Result(ABC):
             import pandas as pd
 
             table = {} if name.startswith("_") or not hasattr(pd.DataFrame, name) else {name: f"to_frame().{name}"}
-            raise absent(type(self).__name__, name, () if name.startswith("_") else dir(self), {**table, **GUESSED})
+            raise absent(
+                type(self).__name__, name, () if name.startswith("_") else dir(self), {**table, **self._guessed}
+            )
 
     def _repr_html_(self) -> str:
         """The short answer and the table, once if they are the same; results with a better form have their own."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 from pandas.plotting import PlotAccessor
 
-from simkit.analysis.rendering import THEME
+from simkit.analysis.rendering import PICTURE_FILE, THEME
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,6 +32,8 @@ class TablePlot(PlotAccessor):
 
     def __call__(self, *args: Any, ax: Axes | None = None, **options: Any) -> Any:
         """Draw into some axes, or into a figure of its own, and return the axes."""
+        if "to" in options or any(str(one).endswith((".png", ".svg", ".pdf")) for one in args):
+            raise TypeError(f"plot() writes no file; {PICTURE_FILE}")
         picture = None if args or options.keys() - {"theme"} else picture_of(self._rows)
         if picture is not None and options:
             raise TypeError(f"plot() has no argument 'theme'; {THEME}")

@@ -103,8 +103,8 @@ class ObjectMethods(AnalysedCluster):
         word
             Any name of the resource, as kubectl takes it: ``pods``, ``pod``, ``po``, ``deployments.apps``.
         name
-            The name of the object. It may also stand in the word: ``pod/web``, and have the namespace before it:
-            ``dev/web``.
+            The name of the object, with the namespace before it if you like: ``dev/web``. Or the namespace, where the
+            name stands in the word: ``pod/web``.
         namespace
             Its namespace; None: ``default``.
 
@@ -170,8 +170,8 @@ class ObjectMethods(AnalysedCluster):
         word
             Any name of the resource, as kubectl takes it.
         name
-            The name of the object. It may also stand in the word: ``pod/web``, and have the namespace before it:
-            ``dev/web``.
+            The name of the object, with the namespace before it if you like: ``dev/web``. Or the namespace, where the
+            name stands in the word: ``pod/web``.
         namespace
             Its namespace; None: ``default``.
         identity
@@ -192,6 +192,8 @@ class ObjectMethods(AnalysedCluster):
         self, method: str, word: str, name: str, namespace: str | None, identity: Identity | None = None
     ) -> Object:
         """The answer to a request for one object, of which word and name may be written as ``pod/web``."""
+        if "/" in word and name and namespace is None:
+            name, namespace = "", name
         if not name:
             word, _, name = word.partition("/")
         if not name:

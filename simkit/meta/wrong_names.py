@@ -59,7 +59,8 @@ def with_explained_calls(function: Function, hints: Mapping[str, str] = _NO_HINT
     function
         A function with a fixed signature.
     hints
-        Arguments that people guess, and what to write instead.
+        Arguments that people guess, and what to write instead: a sentence, or ``groups|subject='group:VALUE'``,
+        of which the first that there is counts. For a ``str`` given as ``ax``: ``ax=str``.
     name
         The name in errors; empty: that of the function.
     """
@@ -71,7 +72,9 @@ def with_explained_calls(function: Function, hints: Mapping[str, str] = _NO_HINT
         except (AttributeError, TypeError) as error:
             signature = inspect.signature(function)
             called = name or function.__name__
-            told = _fault(called, signature, args, named, hints) or _wrong_type(called, signature, args, named, error)
+            own = _own_arguments(function, signature)
+            told = _fault(called, signature, own, args, named, hints)
+            told = told or _wrong_type(called, signature, args, named, error, hints)
             if not told:
                 raise
         raise WrongArguments(told)
@@ -96,33 +99,61 @@ def explains_wrong_calls(cls: Class, hints: Mapping[str, str] = _NO_HINTS) -> Cl
 def _fault(
     name: str,
     signature: inspect.Signature,
+    own: list[str] | None,
     args: tuple[object, ...],
     named: Mapping[str, object],
     hints: Mapping[str, str],
 ) -> str:
     """The fault of a call; empty if it has none, and the error comes from elsewhere."""
+    for wrong in named:
+        if own is not None and wrong not in own:
+            return f"{name}() has no argument {wrong!r}{_hint(wrong, named[wrong], own, hints)}{_listed(own)}"
     try:
         signature.bind(*args, **named)
     except TypeError as error:
-        own = [one for one in signature.parameters if one != "self"]
-        for wrong in named:
-            if wrong not in signature.parameters:
-                near = hints.get(wrong) or "".join(get_close_matches(wrong, own, n=1))
-                hint = f"; did you mean {near}?" if near in own else f"; {near}" if near else ""
-                return f"{name}() has no argument {wrong!r}{hint}{_listed(own)}"
         return f"{name}(): {error}; {_form(name, signature)}"
     return ""
 
 
+def _own_arguments(function: Callable[..., Any], signature: inspect.Signature) -> list[str] | None:
+    """The names of the arguments, with those of a ``TypedDict`` that is unpacked; None where any name will do."""
+    own: list[str] = []
+    for one in signature.parameters.values():
+        if one.kind is one.VAR_KEYWORD:
+            unpacked = re.fullmatch(r"Unpack\[(\w+)\]", str(one.annotation))
+            if unpacked is None:
+                return None
+            own += inspect.unwrap(function).__globals__[unpacked[1]].__annotations__
+        elif one.name != "self":
+            own.append(one.name)
+    return own
+
+
+def _hint(wrong: str, value: object, own: list[str], hints: Mapping[str, str]) -> str:
+    """What to write instead: the first of the hints ``a|b=...`` whose argument there is, or a sentence."""
+    for near in [*hints.get(wrong, "").split("|"), *get_close_matches(wrong, own, n=1)]:
+        if near in own:
+            return f"; did you mean {near}?"
+        if " " in near or near.partition("=")[0] in own:
+            return f"; {'' if ' ' in near else 'write '}{near.replace('VALUE', str(value))}"
+    return ""
+
+
 def _wrong_type(
-    name: str, signature: inspect.Signature, args: tuple[object, ...], named: Mapping[str, object], error: Exception
+    name: str,
+    signature: inspect.Signature,
+    args: tuple[object, ...],
+    named: Mapping[str, object],
+    error: Exception,
+    hints: Mapping[str, str],
 ) -> str:
     """The fault of an argument that was taken for something of another type; empty if there is none."""
     taken = re.match(r"'(int|float|bool|str|list|dict)' object (is not|has no attribute)", str(error))
     kind = taken[1] if taken else ""
     for given, value in signature.bind(*args, **named).arguments.items():
         if type(value).__name__ == kind and value is getattr(error, "obj", value):
-            return f"{name}(): {given} cannot be the {kind} {value!r}; {_form(name, signature)}"
+            told = hints.get(f"{given}={kind}") or _form(name, signature)
+            return f"{name}(): {given} cannot be the {kind} {value!r}; {told}"
     return ""
 
 

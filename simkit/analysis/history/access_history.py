@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypedDict, Unpack
 
 import pandas as pd
 
@@ -38,7 +38,7 @@ from simkit.analysis.history.timeline import (
 from simkit.analysis.rbac.objects import NAMESPACES, RBAC, SERVICE_ACCOUNTS, display_name
 from simkit.analysis.rbac.subject import identity_of, parse_subject, text_of_identity
 from simkit.analysis.rbac.tables import table
-from simkit.analysis.result import Result
+from simkit.analysis.result import GUESSED, Result
 from simkit.logic.authorizers.node import node_of
 from simkit.logic.authorizers.node_graph import FOLLOWED
 from simkit.meta.errors import SimkitError
@@ -96,6 +96,8 @@ class AccessHistory(Result):
     definitions. The objects of a ``moment``, ``exposed_for``, questions about nodes, and ``who_can`` where the Node
     authorizer decides, read the writes to all objects, and hold them in memory.
     """
+
+    _guessed: ClassVar = {**GUESSED, "at": "moment(time)"}
 
     def __init__(
         self,
