@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from simkit.cli import limits
 from simkit.cli.notes import complain, complain_of, note
 from simkit.cli.output import COMPLETE, add_output, write_rows
 from simkit.cli.pictures import add_plot, write_plot
@@ -136,10 +137,12 @@ def without_accepted(found: UpgradeReport, args: argparse.Namespace) -> UpgradeR
 
 def write_report(found: UpgradeReport, args: argparse.Namespace) -> int:
     """Write a report, its plan or its proof; FOUND if something breaks."""
+    limits.limit(found.caveats)
     if args.plan:
         table = found.plan().to_frame()
         columns = tuple(map(str, table.columns))
-        write_rows(columns, table.to_dict("records"), _table_form(args.output), shown=PLANNED, empty="nothing to do")
+        empty = "nothing to do" + " for what was read" * bool(found.caveats)
+        write_rows(columns, table.to_dict("records"), _table_form(args.output), shown=PLANNED, empty=empty)
     elif args.prove:
         _write_proof(found, args.output)
     else:

@@ -212,3 +212,6 @@ def test_what_was_not_read_is_listed(tmp_path: Path, capsys: pytest.CaptureFixtu
     said = capsys.readouterr()
     assert "could not be read" in said.out
     assert "break nothing" not in said.err
+    for more in ([], ["--plan"], ["-o", "json"]):
+        main(["upgrade", str(tmp_path), "--to", "1.30", *more])
+        assert "Incomplete: 1 part of the source" in capsys.readouterr().err

@@ -20,6 +20,8 @@ from simkit.analysis.upgrade.named_versions import CONFIGURATION, RULE, STREAMS,
 from simkit.analysis.upgrade.refused_objects import UnknownFields, validation_breaks
 from simkit.analysis.upgrade.removed_resources import (
     CHECK,
+    FAILS_ALREADY,
+    NOT_READ,
     GoneVersions,
     fails_already,
     misread,
@@ -33,6 +35,7 @@ from simkit.meta.errors import SimkitError
 from simkit.meta.visible_text import html_text
 from simkit.schema.lifecycle import lifecycle_of, successor
 from simkit.schema.releases import is_release, minor_of
+from simkit.seams.caveats import Caveat, not_read
 from simkit.seams.snapshot import Sandbox, Snapshot
 from simkit.snapshot.dump import Dump
 from simkit.snapshot.field_types import without_mismatches
@@ -69,6 +72,12 @@ class UpgradeReport(Result):
     sandbox: Sandbox | None = field(default=None, repr=False, compare=False)
     after: Sandbox | None = field(default=None, repr=False, compare=False)
     """The sandbox after a change that is no upgrade."""
+
+    @property
+    def caveats(self) -> tuple[Caveat, ...]:  # type: ignore[override]
+        """The limit of a report on a source of which parts could not be read, or have values that no server takes."""
+        unread = sum(row.check in (NOT_READ, FAILS_ALREADY) for row in self.rows)
+        return (not_read(unread),) if unread else ()
 
     @property
     def title(self) -> str:
@@ -177,13 +186,15 @@ class UpgradeReport(Result):
 
     def __repr__(self) -> str:
         count = sum(bool(row.breaks) for row in self.rows)
-        unread = sum(row.breaks is None for row in self.rows)
         worst = Counter(row.severity for row in self.rows if row.breaks)
         told = ", ".join(f"{worst[word]} {word}" for word in reversed(SEVERITY_WORDS) if worst[word])
         callers = "" if self.callers_known else "; callers are not known without an audit log"
-        breaks = f"{counted(count, 'thing')} break{'s' if count == 1 else ''}" if count else "nothing breaks"
-        lost = f"; {counted(unread, 'part')} could not be read" if unread else ""
-        return f"<UpgradeReport {self.title}: {breaks}{f' ({told})' if told else ''}{lost}{callers}>"
+        breaks = (
+            f"{counted(count, 'thing')} break{'s' if count == 1 else ''}"
+            if count
+            else "nothing breaks" + " of what was read" * bool(self.caveats)
+        )
+        return f"<UpgradeReport {self.title}: {breaks}{f' ({told})' if told else ''}{callers}>"
 
     def _repr_html_(self) -> str:
         from simkit.analysis.readable_frame import ReadableFrame

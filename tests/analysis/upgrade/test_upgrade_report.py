@@ -451,6 +451,7 @@ def test_what_was_not_read_may_break(tmp_path: Path) -> None:
         "not-read": (None, "Correct it, and ask again."),
         "read-otherwise": (False, "Correct it."),
     }
-    assert "nothing breaks; 1 part could not be read" in repr(found)
+    assert "nothing breaks of what was read" in repr(found)
+    assert "Incomplete: 1 part of the source could not be read" in repr(found)
     assert found.to_frame()["breaks"].isna().tolist() == [True, False]
     assert [row["breaks"] for row in found.to_dict()["rows"]] == [None, False]
