@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from simkit.cli import limits
 from simkit.cli.notes import note
 from simkit.cli.output import add_output, write_rows
 from simkit.cli.source import add_audit_log, add_source, cluster_of, opened, read_audit_log
@@ -55,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     assert log is not None  # the option is required
     dump = opened(args)
     made = least_privilege(dump.snapshot(), log, args.subject, names=args.names, reuse=not args.no_reuse)
-    note(f"the log has {made.usage}; what was used at other times counts as unused")
+    limits.limit(made.usage.limits())
     senders = {identity for identity, _ in (*made.usage.allowed, *made.usage.denied)}
     for subject in made.subjects if args.subject else ():
         wanted = identity_of(subject)

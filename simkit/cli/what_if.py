@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from simkit.cli import limits
 from simkit.cli.diff import write_access
 from simkit.cli.notes import note
 from simkit.cli.output import add_output, write_rows
@@ -83,6 +84,8 @@ def run(args: argparse.Namespace) -> int:
         _change(trial, args)
     access, paths = trial.compare(each="permission"), trial.compare_paths()
     requests = None if log is None else trial.refused_requests(log)
+    if requests is not None:
+        limits.limit_as(requests.attrs)
     write_plot(access, args)
     show = args.show or ("access" if requests is None else "requests")
     if show == "access":
@@ -90,13 +93,20 @@ def run(args: argparse.Namespace) -> int:
     else:
         table = paths if requests is None or show == "paths" else requests
         shown = PATHS if show == "paths" else None
-        write_rows(tuple(table.columns), table.to_dict("records"), args.output, shown=shown, empty=f"no {show} change")
+        if show == "requests" and len(table) and args.output == "table":
+            print("requests of the log that would be denied:\n")
+        denied = "0 different requests in the audit log would be denied"
+        empty = denied if show == "requests" else f"no {show} change"
+        write_rows(tuple(table.columns), table.to_dict("records"), args.output, shown=shown, empty=empty)
     opened_paths, closed = (int((paths["change"] == word).sum()) for word in ("new", "closed"))
     lost = "lost" in set(access["change"])
     note(f"{counted_changes(access['change'])}; {counted(closed, 'escalation path')} closed, {opened_paths:,} new")
+    for goal, held in paths[paths["hops_before"] == 0].groupby("goal", sort=False):
+        note(f"{counted(len(held), 'subject')} no longer {'holds' if len(held) == 1 else 'hold'} {goal} without a step")
     if requests is None:
         return 1 if lost else 0
-    note(f"{len(requests)} different requests in the audit log would be denied")
+    if len(requests) or show != "requests":
+        note(f"{counted(len(requests), 'different request')} in the audit log would be denied")
     return 1 if len(requests) else 0
 
 

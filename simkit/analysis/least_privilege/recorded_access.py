@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qs, unquote
@@ -106,8 +106,8 @@ class AccessRequest:
     action: Action
     allowed: bool
     body: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
-    time: str = field(default="", compare=False)
-    """When the request arrived, as the log writes it."""
+    implied: bool = field(default=False, compare=False)
+    """Whether it is a permission that an impersonation needs, and no request of its own."""
 
 
 NAMELESS: Final = ("create", "deletecollection")
@@ -138,8 +138,13 @@ def read_access_requests(log: AuditLog) -> Iterator[AccessRequest]:
     >>> [str(use.action) for use in read_access_requests([event])]
     ["get pods 'web' in dev"]
     """
+    yield from access_requests_among(read_events(log))
+
+
+def access_requests_among(events: Iterable[Object]) -> Iterator[AccessRequest]:
+    """The access requests among events, as ``read_access_requests`` gives them."""
     found, first = False, FirstStage()
-    for event in read_events(log):
+    for event in events:
         found = True
         if event.get("stage") != "RequestReceived" and first(event):
             yield from access_requests_of(event)
@@ -160,10 +165,9 @@ def access_requests_of(event: Object) -> Iterator[AccessRequest]:
     if action is None:
         return
     bodies = event.get("requestObject") if allowed else None
-    time = str(event.get("requestReceivedTimestamp") or event.get("stageTimestamp") or "")
-    yield AccessRequest(_identity(impersonated) if impersonated else sender, action, allowed, bodies, time)
+    yield AccessRequest(_identity(impersonated) if impersonated else sender, action, allowed, bodies)
     if impersonated and allowed:
-        yield from (AccessRequest(sender, one, True) for one in _impersonations(impersonated))
+        yield from (AccessRequest(sender, one, True, implied=True) for one in _impersonations(impersonated))
 
 
 def _identity(user: Mapping[str, Any]) -> Identity:

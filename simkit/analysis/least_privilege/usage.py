@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from simkit.analysis.audit_log.events import AuditLog
-from simkit.analysis.caveats import about_access
-from simkit.analysis.least_privilege.recorded_access import Action, Use, read_access_requests
+from simkit.analysis.audit_log.events import AuditLog, read_events
+from simkit.analysis.audit_log.span import LogSpan, span_text
+from simkit.analysis.caveats import about_access, with_caveats
+from simkit.analysis.least_privilege.recorded_access import Action, Use, access_requests_among
 from simkit.analysis.rbac.index import chain_of, index_of
 from simkit.analysis.rbac.objects import kind_of, snapshot_of
 from simkit.analysis.rbac.subject import normalize_subject, text_of, text_of_identity
@@ -24,12 +25,15 @@ from simkit.meta.domain import CERTIFICATES_GROUP, RBAC_GROUP
 from simkit.meta.identity import MASTERS, Identity
 from simkit.meta.names import Key
 from simkit.meta.objects import labels_of
+from simkit.seams.caveats import Caveat
 from simkit.seams.snapshot import Sandbox, Snapshot
 
 if TYPE_CHECKING:
     import pandas as pd
 
 COLUMNS: Final = ("subject", "action", "namespace", "times")
+FOREIGN: Final = 3
+"""A log is foreign if no binding grants what this many times more users did than subjects whose access was used."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +48,10 @@ class Usage(Result):
     allowed: Mapping[Use, int]
     denied: Mapping[Use, int]
     ungranted: Mapping[Use, int] = field(default_factory=dict)
-    span: tuple[str, str] = ("", "")
-    """The moments of the first and the last request, as the log writes them; empty where it writes none."""
+    span: tuple[float, float] | None = None
+    """The moments of the first and the last event, in seconds since the epoch; None where the log tells none."""
+    requests: tuple[int, int] = (0, 0)
+    """How many requests were allowed and denied; ``allowed`` counts also what impersonations and bindings need."""
 
     def __len__(self) -> int:
         return sum(len(actions) for actions in self.by_subject.values())
@@ -60,13 +66,22 @@ class Usage(Result):
         return table(rows, COLUMNS)
 
     def __str__(self) -> str:
-        first, last = self.span
+        (allowed, denied), span = self.requests, f" {span_text(self.span)}" if self.span else ""
         return (
-            f"{counted(sum(self.allowed.values()), 'allowed request')} ({len(self.allowed):,} different), "
-            f"{sum(self.denied.values()):,} denied, by the access of {counted(len(self.by_subject), 'subject')}"
-        ) + (f", from {first} to {last}" if first else "")
+            f"{counted(allowed, 'allowed request')} and {denied:,} denied{span},"
+            f" which used {counted(len(self.allowed), 'different permission')} by the access of "
+            f"{counted(len(self.by_subject), 'subject')}"
+        )
 
     __repr__ = __str__
+
+    def limits(self) -> tuple[Caveat, ...]:
+        """The limits of answers that rest on the log: its span, and whether it is of another cluster."""
+        told = [Caveat("log-span", f"The log has {self}; what was used at other times counts as unused.")]
+        if FOREIGN * len(self.by_subject) < len({identity for identity, _ in self.ungranted}):
+            text = "No binding grants what most users in the log did: it may be the log of another cluster."
+            told.append(Caveat("foreign-log", text))
+        return tuple(told)
 
 
 def usage(snapshot: Snapshot, audit_log: AuditLog) -> Usage:
@@ -104,10 +119,9 @@ def usage(snapshot: Snapshot, audit_log: AuditLog) -> Usage:
     allowed: Counter[Use] = Counter()
     denied: Counter[Use] = Counter()
     bodies: dict[Use, list[Mapping[str, object]]] = {}
-    span = ("", "")
-    for use in read_access_requests(audit_log):
-        if use.time:
-            span = (min(span[0] or use.time, use.time), max(span[1], use.time))
+    span, requests = LogSpan(), [0, 0]
+    for use in access_requests_among(span.noted(read_events(audit_log))):
+        requests[not use.allowed] += not use.implied
         key = (use.identity, use.action)
         (allowed if use.allowed else denied)[key] += 1
         if use.body is not None:
@@ -116,7 +130,8 @@ def usage(snapshot: Snapshot, audit_log: AuditLog) -> Usage:
         for one in found:
             for more in _checked_besides(snapshot, identity, action, one):
                 allowed[identity, more] += 1
-    return replace(_attributed(snapshot, allowed, denied), span=span)
+    attributed = _attributed(snapshot, allowed, denied)
+    return replace(attributed, span=span.moments, requests=(requests[0], requests[1]))
 
 
 def _checked_besides(
@@ -318,4 +333,4 @@ def refused_requests(before: Snapshot | Sandbox, after: Snapshot | Sandbox, audi
         for (identity, action), times in used.allowed.items()
         if (identity, action) not in used.ungranted and not chain.authorize(action.ask(identity)).allowed
     ]
-    return table(sorted(rows, key=lambda row: (-row[3], row)), COLUMNS)
+    return with_caveats(table(sorted(rows, key=lambda row: (-row[3], row)), COLUMNS), used.limits())
