@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
+from simkit.meta.visible_text import one_line
+
 HOW_TO_DUMP: Final = "`simkit dump` prints how to dump objects"
 """The suggestion for a dump that holds something else."""
 _HOW_TO_WRITE: Final = "an object has apiVersion, kind and metadata"
@@ -32,7 +34,8 @@ class Problem:
     weight: Weight = "lost"
 
     def __str__(self) -> str:
-        where = self.file if self.line is None else f"{self.file}:{self.line}"
+        file = one_line(self.file)
+        where = file if self.line is None else f"{file}:{self.line}"
         return f"{where}: {self.what}{f'; {self.hint}' if self.hint else ''}"
 
     def as_refusal(self) -> str:

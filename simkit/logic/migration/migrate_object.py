@@ -18,6 +18,7 @@ from simkit.schema.catalogue import Catalogue
 from simkit.schema.decoding import DecodeError, decode
 from simkit.schema.lifecycle import is_served, lifecycle_of, newest_release, successor
 from simkit.schema.releases import RELEASES
+from simkit.snapshot.field_types import first_mismatch
 
 _GENERATION: Final = "deprecated.daemonset.template.generation"
 _LEGACY: Final = label("legacy-unknown")
@@ -75,9 +76,9 @@ def migrate_object(obj: Object, release: str, *, output_version: str = "") -> Mi
     target = wanted or successor(version, kind, release).partition(" ")[0]
     if not target:
         return MigratedObject(obj, person=(f"{version} {kind} is gone at {release} and has no successor",))
-    wrong_part = _wrong_metadata(obj)
-    if wrong_part:
-        return MigratedObject(obj, person=(f"{wrong_part} is not an object, so it cannot be rewritten",))
+    wrong = first_mismatch(obj, release)
+    if wrong is not None:
+        return MigratedObject(obj, person=(f"{wrong}, so it cannot be rewritten",))
     unknown = _unknown_fields(obj, version, kind) if reshapes(kind, version, target) else ()
     if unknown:
         return MigratedObject(
@@ -85,18 +86,10 @@ def migrate_object(obj: Object, release: str, *, output_version: str = "") -> Mi
         )
     try:
         converted: Draft = copied(convert(obj, target, default_behaviour(release)))
-    except (ConversionError, AttributeError, TypeError, KeyError, ValueError) as wrong:
-        return MigratedObject(obj, person=(f"{version} {kind} could not be converted to {target}: {wrong}",))
+    except (ConversionError, AttributeError, TypeError, KeyError, ValueError) as error:
+        return MigratedObject(obj, person=(f"{version} {kind} could not be converted to {target}: {error}",))
     person, notes = _tidied(converted, obj, GroupVersion.parse(target).group, kind)
     return _with_references(MigratedObject(converted, target, True, tuple(person), tuple(notes)), release)
-
-
-def _wrong_metadata(obj: Object) -> str:
-    """The path of metadata, or of annotations, that are not an object; empty where they are right or absent."""
-    metadata = obj.get("metadata") or {}
-    if not isinstance(metadata, Mapping):
-        return "metadata"
-    return "" if isinstance(metadata.get("annotations") or {}, Mapping) else "metadata.annotations"
 
 
 def _is_of_nobody(version: str, kind: str, release: str) -> bool:

@@ -145,4 +145,23 @@ def test_metadata_of_a_wrong_type_is_left_to_a_person(metadata: Any) -> None:
     """An object that no server takes is told, and not rewritten."""
     found = migrate_object({"apiVersion": "extensions/v1beta1", "kind": "Ingress", "metadata": metadata}, "1.33")
     assert not found.changed
-    assert "is not an object" in found.person[0]
+    assert found.person[0].endswith(", not an object, so it cannot be rewritten")
+
+
+@pytest.mark.parametrize(
+    "obj",
+    [
+        {
+            "apiVersion": "admissionregistration.k8s.io/v1beta1",
+            "kind": "ValidatingWebhookConfiguration",
+            "webhooks": "x",
+        },
+        {"apiVersion": "apiextensions.k8s.io/v1beta1", "kind": "CustomResourceDefinition", "spec": {"names": "x"}},
+        {"apiVersion": "apiextensions.k8s.io/v1beta1", "kind": "CustomResourceDefinition", "spec": {"versions": [7]}},
+    ],
+)
+def test_fields_of_a_wrong_type_are_left_to_a_person(obj: Any) -> None:
+    """Nothing of them is dropped."""
+    found = migrate_object({**obj, "metadata": {"name": "a"}}, "1.33")
+    assert not found.changed
+    assert "so it cannot be rewritten" in found.person[0]
