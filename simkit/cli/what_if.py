@@ -22,6 +22,7 @@ from simkit.cli.source import (
     warn_of_unknown_namespace,
 )
 from simkit.meta.errors import SimkitError
+from simkit.meta.objects import metadata
 
 if TYPE_CHECKING:
     from simkit.cluster.cluster import Trial
@@ -125,6 +126,8 @@ def _change(trial: Trial, args: argparse.Namespace) -> None:
         if not names:
             raise SimkitError(f"name the {kind} to delete: delete {kind} NAME")
         for name in names:
-            trial.delete(kind, name, args.namespace)
+            left = metadata(trial.delete(kind, name, args.namespace)).get("finalizers")
+            if left:
+                note(f"{name} is only marked for deletion, and works until its finalizers are gone: {', '.join(left)}")
     else:
         trial.apply([Path(path) for path in args.what])

@@ -138,6 +138,19 @@ def test_what_is_deleted_may_be_elsewhere(capsys: pytest.CaptureFixture[str]) ->
     assert "no dump is named, and ops-admin is no file" in asked("what-if delete crb ops-admin", capsys)[2]
 
 
+def test_a_binding_with_finalizers_is_emptied_or_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A server only marks it for deletion, and it still grants."""
+    held = binding("held", "readers", "user:sue")
+    held["metadata"]["finalizers"] = ["a.example/b"]
+    path = written(tmp_path / "held.json", role("readers", rule("list", "secrets")), held)
+    _, out, err = asked(f"what-if remove user:sue {path} --complete * -o json", capsys)
+    assert [row["change"] for row in orjson.loads(out)] == ["lost"]
+    _, _, err = asked(f"what-if delete clusterrolebinding held {path} --complete *", capsys)
+    assert "only marked for deletion, and works until its finalizers are gone: a.example/b" in err
+    _, out, _ = asked(f"causes {path} --complete * -o json", capsys)
+    assert orjson.loads(out)[0]["remedy"] == "Remove user:sue from ClusterRoleBinding held."
+
+
 def test_a_namespace_has_all_causes_of_its_findings(capsys: pytest.CaptureFixture[str]) -> None:
     """Those elsewhere too; and a check counts its findings by their severity."""
     _, out, _ = asked("audit --demo -n billing", capsys)

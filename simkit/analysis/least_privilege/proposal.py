@@ -304,7 +304,7 @@ class _Plan:
 
 
 def without(snapshot: Snapshot, binding: Binding, leaving: Iterable[Subject]) -> Change:
-    """A binding without some of its subjects; its deletion if none is left."""
+    """A binding without some of its subjects; its deletion if none is left, unless finalizers would keep it."""
     obj = snapshot.get(binding.key.resource, binding.key.name, binding.key.namespace) or {}
     gone = set(leaving)
     stays = [
@@ -312,11 +312,11 @@ def without(snapshot: Snapshot, binding: Binding, leaving: Iterable[Subject]) ->
         for entry in obj.get("subjects") or ()
         if gone.isdisjoint(map(normalize_subject, Binding.of(binding.key, {"subjects": [entry]}).subjects))
     ]
-    if not stays:
+    before = obj.get("metadata") or {}
+    if not stays and not before.get("finalizers"):
         return Change(binding.key, None)
     made = rbac_object(binding.key, {"roleRef": dict(obj["roleRef"]), "subjects": stays})
-    before = obj.get("metadata") or {}
-    made["metadata"] |= {name: before[name] for name in ("labels", "annotations") if before.get(name)}
+    made["metadata"] |= {name: before[name] for name in ("labels", "annotations", "finalizers") if before.get(name)}
     return Change(binding.key, made)
 
 
