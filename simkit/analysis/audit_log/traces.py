@@ -62,12 +62,14 @@ def events_of_trace(trace: Mapping[str, Any]) -> Iterator[Object]:
             time = datetime.fromtimestamp(event["ts"], UTC).isoformat()
             yield from _writes(index, time, "update", event.get("applied_objs") or ())
             yield from _writes(index, time, "delete", event.get("deleted_objs") or ())
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as wrong:
-        raise SimkitError(f"the trace cannot be read: {type(wrong).__name__} {wrong}") from None
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
+        raise SimkitError("the trace cannot be read: an event of it has no time and lists of objects") from None
 
 
 def _writes(index: ResourceIndex, time: str, verb: str, objects: Sequence[Object]) -> Iterator[Object]:
     for obj in objects:
+        if not name_of(obj):
+            raise SimkitError(f"the trace has a {obj['kind']} without a name, so that nothing is known of it")
         resource = index.mapping(obj["apiVersion"], obj["kind"]).resource
         yield {
             "stage": "ResponseComplete",

@@ -14,6 +14,8 @@ from simkit.analysis.rbac.subject import text_of_user
 from simkit.language.merge.mergepatch import merge_patch
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, metadata, with_metadata
+from simkit.schema.releases import BASE
+from simkit.snapshot.field_types import first_mismatch
 
 _WRITES: Final = frozenset(("create", "update", "patch", "delete", "deletecollection"))
 _PARTS: Final = frozenset(("", "finalize"))
@@ -134,7 +136,7 @@ def _write(event: Object, reference: Mapping[str, Any]) -> RecordedWrite | None:
 def _after_deletion(event: Object) -> State:
     """Nothing, or the object if a finalizer or a grace period keeps it; unknown if the answer is not in the log."""
     response = event.get("responseObject")
-    if not isinstance(response, Mapping):
+    if not isinstance(response, Mapping) or not isinstance(metadata(response), Mapping):
         return UNKNOWN
     if response.get("kind") != "Status" and (
         metadata(response).get("finalizers") or metadata(response).get("deletionGracePeriodSeconds")
@@ -148,6 +150,8 @@ def _object(value: Any, key: Key) -> Object | None:
     if not isinstance(value, Mapping) or value.get("kind") in (None, "Status") or not value.get("apiVersion"):
         return None
     if key.resource.group == "" and value.get("kind") == "Namespace" and not key.name:
+        return None
+    if first_mismatch(value, BASE) is not None:  # a collector rewrote it: no server stores such an object
         return None
     place = {"namespace": key.namespace} if key.namespace else {}
     return with_metadata(value, name=key.name, **place)

@@ -60,3 +60,27 @@ def test_broken_traces_are_refused_in_a_sentence(content: bytes) -> None:
     """Nothing is left out without a word."""
     with pytest.raises(SimkitError, match=r"neither an audit log nor a whole trace|the trace cannot be read"):
         list(read_events(content))
+
+
+def test_an_object_without_a_name_is_refused() -> None:
+    """A list in a trace hides what is in it."""
+    events = [{"ts": 1, "applied_objs": [{"apiVersion": "v1", "kind": "List", "items": [ANN]}]}]
+    with pytest.raises(SimkitError, match="the trace has a List without a name"):
+        list(read_events(orjson.dumps(trace(events=events))))
+
+
+@pytest.mark.parametrize("wrong", [{"subjects": "x"}, {"subjects": ["x"]}, {"roleRef": "x"}, {"metadata": "x"}])
+def test_an_object_with_fields_of_wrong_types_is_not_known(wrong: dict[str, Any]) -> None:
+    """A collector rewrote it; the history goes on without it."""
+    reference = {"apiGroup": "rbac.authorization.k8s.io", "resource": "clusterrolebindings", "name": "ann"}
+    event = {
+        "verb": "create",
+        "stage": "ResponseComplete",
+        "stageTimestamp": "2026-03-03T00:01:00Z",
+        "user": {"username": "eve"},
+        "objectRef": reference,
+        "responseObject": ANN | wrong,
+    }
+    past = history(audit_log=[event], dumps={"2026-03-03T00:00:00Z": load([READERS], captured=["*"])})
+    assert past.changes()["known"].tolist() == [False]
+    assert past.can("user:ann", "get", "secrets", at="2026-03-03T00:01:00Z").verdict == "unknown"
