@@ -36,11 +36,11 @@ class Handler:
 
     Examples
     --------
-    >>> class NoNodes(Handler, operations=CREATION, resources={NODES}):
+    >>> class NoLimits(Handler, operations=CREATION, resources={LIMIT_RANGES}):
     ...     def validate(self, review: Review) -> None:
-    ...         raise admission_forbidden(review, "there are enough nodes")
-    >>> NoNodes.name, sorted(NoNodes.operations)
-    ('NoNodes', ['CREATE'])
+    ...         raise admission_forbidden(review, "there are limits enough")
+    >>> NoLimits.name, sorted(NoLimits.operations)
+    ('NoLimits', ['CREATE'])
     """
 
     name: ClassVar[str]
