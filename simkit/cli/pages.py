@@ -39,7 +39,12 @@ _GUESSED_OPTIONS: Final[Mapping[str, str]] = {
     "--ns": "write -n NAMESPACE",
     "--xlsx": "write --excel FILE with simkit audit",
     "--why": "ask simkit can-i WHO VERB RESOURCE",
-    "--top": "write --best N with simkit cut, and --limit N with simkit escalations",
+    "--top": "write --best N with simkit cut, and --limit N with simkit escalations; -o csv writes all rows",
+    "--limit": "write --limit N with simkit escalations, and --best N with simkit cut; -o csv writes all rows",
+    "--audit-log": "a log is read by simkit history, least-privilege, cut, what-if, upgrade and audit",
+    "--before": "write --at TIME",
+    "--group": "write --subject group:NAME",
+    "-f": "name manifests with --manifests PATH",
     "--dark": "write --theme dark beside --plot FILE",
     "--exclude": "write simkit what-if remove WHO cluster.yaml",
     "--ignore": "findings are accepted by --suppress FILE, and subjects left out by simkit what-if remove WHO",
@@ -144,10 +149,10 @@ def unknown(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> str:
     if parser.prog == "simkit watch" and not wrong[0].startswith("-"):
         guessed = ["it follows a running cluster, of the current context or --context NAME"]
     if guessed:
-        return f"unrecognized arguments: {' '.join(arguments)}; {'; '.join(guessed)}"
+        return f"unrecognized arguments: {' '.join(wrong)}; {'; '.join(guessed)}"
     near = [found for word in wrong for found in get_close_matches(word.partition("=")[0], options, n=1, cutoff=0.7)]
     hint = f"; did you mean {', '.join(dict.fromkeys(near))}?" if near else ""
-    return f"unrecognized arguments: {' '.join(arguments)}{hint}"
+    return f"unrecognized arguments: {' '.join(wrong)}{hint}"
 
 
 def add_terminal_options(parser: argparse.ArgumentParser) -> None:

@@ -187,7 +187,8 @@ class Proofs(Result, Sequence[Proof]):
         """One row per path: subject, goal, verdict, requests, assumptions, primitives, reason."""
         rows = [
             (
-                *(one.path.subject, one.path.goal.name, one.verdict, len(one.performed), len(one.assumptions)),
+                *(one.path.subject, one.path.goal.name, one.verdict),
+                *(sum(bool(each.request) for each in one.performed), len(one.assumptions)),
                 *(one.path.primitives, one.reason),
             )
             for one in self.proofs
