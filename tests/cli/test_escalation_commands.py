@@ -198,7 +198,7 @@ def test_a_log_that_breaks_off_is_told(dump: str, tmp_path: Path, capsys: pytest
     main(["least-privilege", dump, "--complete", "*", "--audit-log", str(log), "--authorization-mode", "RBAC"])
     notes = capsys.readouterr().err
     assert "1 line of an audit log breaks off in the middle of an event" in notes
-    assert "the log has 1 allowed request" in notes
+    assert "The log has 1 allowed request" in notes
 
 
 def test_unknown_subjects_are_told(capsys: pytest.CaptureFixture[str]) -> None:

@@ -83,7 +83,7 @@ def test_resources_off_by_default_are_known_but_not_served() -> None:
 
 def test_unknown_releases_are_refused() -> None:
     """A release without tables is an error that names the known ones."""
-    with pytest.raises(SimkitError, match=r"known: 1\.16 to"):
+    with pytest.raises(SimkitError, match=r"the known releases are 1\.16 to"):
         Catalogue.for_release("1.2")
 
 
