@@ -47,11 +47,15 @@ def main() -> int:
 
 
 def add_playground() -> None:
-    """Put what runs in browsers on the site; without node and the registries, pages that say why it is missing."""
+    """Put what runs in browsers on the site; without node and the registries, pages that say why it is missing.
+
+    With ``SIMKIT_BUILT_SITES`` in the environment, what was built before is taken as it is.
+    """
     for name, part in (("playground", playground), ("lessons", lessons)):
         shutil.rmtree(TARGET / name, ignore_errors=True)
         try:
-            part.main()
+            if not (os.environ.get("SIMKIT_BUILT_SITES") and part.TARGET.exists()):
+                part.main()
             shutil.copytree(part.TARGET, TARGET / name)
         except SystemExit as lack:
             told = f"This copy of the site was built without this part: {lack}."
