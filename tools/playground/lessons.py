@@ -209,7 +209,14 @@ def write_settings(source: Path, lite: Path) -> None:
         "disablePyPIFallback": True,
         "loadPyodideOptions": {"packages": started},
     }
-    page = {"appName": "simkit", "appUrl": "./tree", "litePluginSettings": {f"{KERNEL}:kernel": kernel}}
+    page = {
+        "appName": "simkit",
+        "appUrl": "./tree",
+        "litePluginSettings": {f"{KERNEL}:kernel": kernel},
+        "settingsOverrides": {
+            "@jupyterlab/notebook-extension:tracker": {"windowingMode": "none"}
+        },  # all can be searched
+    }
     told = {"jupyter-lite-schema-version": 0, "jupyter-config-data": page}
     (source / "jupyter-lite.json").write_text(json.dumps(told), encoding="utf-8")
 
