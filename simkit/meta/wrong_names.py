@@ -21,6 +21,9 @@ _EXPLAINED: Final = "explains_wrong_calls"
 _NO_HINTS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
+_NUMBERS: Final = ("int", "float", "bool")
+
+
 class WrongArguments(SimkitError, TypeError):
     """A call with arguments that the function does not have, or without those that it needs."""
 
@@ -150,6 +153,8 @@ def _wrong_type(
     """The fault of an argument that was taken for something of another type; empty if there is none."""
     taken = re.match(r"'(int|float|bool|str|list|dict)' object (is not|has no attribute)", str(error))
     kind = taken[1] if taken else ""
+    if kind not in _NUMBERS and not hasattr(error, "obj"):
+        return ""  # texts and lists are everywhere: it may be another one than the argument
     for given, value in signature.bind(*args, **named).arguments.items():
         if type(value).__name__ == kind and value is getattr(error, "obj", value):
             told = hints.get(f"{given}={kind}") or _form(name, signature)
