@@ -44,7 +44,7 @@ def answers(past: AccessHistory, times: list[float]) -> list[Any]:
 
 
 @pytest.mark.slow
-@settings(max_examples=7)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 10_000), level=st.sampled_from(["Metadata", "Request", "RequestResponse"]), data=st.data())
 def test_an_index_answers_as_a_log_in_memory(
     seed: int, level: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
