@@ -22,6 +22,7 @@ from simkit.analysis.escalation.table.severity import Severity
 from simkit.analysis.findings.audit import Audit, Each
 from simkit.analysis.findings.check import Check, Finding
 from simkit.analysis.least_privilege.proposal import Proposal
+from simkit.analysis.least_privilege.recorded_access import AccessRequest
 from simkit.analysis.least_privilege.roles import Names
 from simkit.analysis.least_privilege.usage import Usage
 from simkit.analysis.manifest_plan.result import ManifestPlan
@@ -218,12 +219,12 @@ class AnalysisMethods(AnalysedCluster, metaclass=ABCMeta):
         expectations: Suite | str | Path | None = None,
         members: Members | None = None,
     ) -> ManifestPlan: ...
-    def usage(self, audit_log: AuditLog) -> Usage: ...
+    def usage(self, audit_log: AuditLog | Iterable[AccessRequest]) -> Usage: ...
     def unused_grants(self, used: Usage) -> pd.DataFrame: ...
     def refused_requests(self, audit_log: AuditLog, *, before: Snapshot | Sandbox | None = None) -> pd.DataFrame: ...
     def least_privilege(
         self,
-        audit_log: AuditLog,
+        audit_log: AuditLog | Iterable[AccessRequest],
         subject: Subject | str | Iterable[Subject | str] | None = None,
         *,
         names: Names = "repeated",

@@ -14,7 +14,7 @@ from simkit.analysis.audit_log.events import AuditLog
 from simkit.analysis.caveats import about_access
 from simkit.analysis.escalation.cut.remedy import ObjectChanges
 from simkit.analysis.least_privilege.change import Change, apply
-from simkit.analysis.least_privilege.recorded_access import Action, Use, may
+from simkit.analysis.least_privilege.recorded_access import AccessRequest, Action, Use, may
 from simkit.analysis.least_privilege.roles import Names, PermissionCounter, minimal_rules
 from simkit.analysis.least_privilege.usage import Usage, default_bindings, unused_grants, usage
 from simkit.analysis.rbac.index import index_of
@@ -115,7 +115,7 @@ def _is_role_of(change: Change, subject: Subject) -> bool:
 @about_access()
 def least_privilege(
     snapshot: Snapshot,
-    audit_log: AuditLog,
+    audit_log: AuditLog | Iterable[AccessRequest],
     subject: Subject | str | Iterable[Subject | str] | None = None,
     *,
     names: Names = "repeated",
@@ -127,7 +127,7 @@ def least_privilege(
     Parameters
     ----------
     audit_log
-        See ``read_access_requests``.
+        See ``usage``.
     subject
         For whom: one or several; None for all whose access was used, without the server's own users and groups.
     names

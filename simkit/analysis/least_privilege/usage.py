@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from simkit.analysis.audit_log.events import AuditLog, read_events
 from simkit.analysis.audit_log.span import LogSpan, span_text
 from simkit.analysis.caveats import about_access, with_caveats
-from simkit.analysis.least_privilege.recorded_access import Action, Use, access_requests_among
+from simkit.analysis.least_privilege.recorded_access import AccessRequest, Action, Use, access_requests_among
 from simkit.analysis.rbac.index import chain_of, index_of
 from simkit.analysis.rbac.objects import kind_of, snapshot_of
 from simkit.analysis.rbac.subject import normalize_subject, text_of, text_of_identity
@@ -84,13 +86,13 @@ class Usage(Result):
         return tuple(told)
 
 
-def usage(snapshot: Snapshot, audit_log: AuditLog) -> Usage:
+def usage(snapshot: Snapshot, audit_log: AuditLog | Iterable[AccessRequest]) -> Usage:
     """The access that a log shows in use, by the subjects that bindings of the snapshot name.
 
     Parameters
     ----------
     audit_log
-        See ``read_access_requests``.
+        See ``read_access_requests``; or some of what that function gives, which tells no times.
 
     Returns
     -------
@@ -120,7 +122,7 @@ def usage(snapshot: Snapshot, audit_log: AuditLog) -> Usage:
     denied: Counter[Use] = Counter()
     bodies: dict[Use, list[Mapping[str, object]]] = {}
     span, requests = LogSpan(), [0, 0]
-    for use in access_requests_among(span.noted(read_events(audit_log))):
+    for use in _recorded(audit_log, span):
         requests[not use.allowed] += not use.implied
         key = (use.identity, use.action)
         (allowed if use.allowed else denied)[key] += 1
@@ -132,6 +134,17 @@ def usage(snapshot: Snapshot, audit_log: AuditLog) -> Usage:
                 allowed[identity, more] += 1
     attributed = _attributed(snapshot, allowed, denied)
     return replace(attributed, span=span.moments, requests=(requests[0], requests[1]))
+
+
+def _recorded(log: AuditLog | Iterable[AccessRequest], span: LogSpan) -> Iterator[AccessRequest]:
+    """The access requests of a log, whose span is noted, or those that were read before."""
+    parts: Iterator[Any] = iter(() if isinstance(log, str | bytes | Path) else log)
+    first = next(parts, None)
+    if isinstance(first, AccessRequest):
+        yield from chain((first,), parts)
+    else:
+        events = cast("AuditLog", log) if first is None else chain((first,), parts)
+        yield from access_requests_among(span.noted(read_events(events)))
 
 
 def _checked_besides(

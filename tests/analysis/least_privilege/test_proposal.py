@@ -12,6 +12,7 @@ from simkit.analysis.least_privilege import (
     Proposal,
     least_privilege,
     minimal_rules,
+    read_access_requests,
     unused_grants,
     usage,
 )
@@ -67,8 +68,19 @@ LOG = [
 ]
 
 
-def proposed(log: list[dict[str, Any]] = LOG, *objects: dict[str, Any], **more: Any) -> Proposal:
+def proposed(log: list[Any] = LOG, *objects: dict[str, Any], **more: Any) -> Proposal:
     return least_privilege(world(*SCENE, *objects), log, **more)
+
+
+def test_requests_that_were_read_count_as_their_log_does() -> None:
+    """Some of them too, as in a notebook that takes those of some subjects; without any there is no answer."""
+    snapshot, read = world(*SCENE), list(read_access_requests(LOG))
+    for given in (read, iter(read)):
+        assert usage(snapshot, given).allowed == usage(snapshot, LOG).allowed
+    assert proposed(read).rules == proposed(LOG).rules
+    assert usage(snapshot, read[:2]).requests == (2, 0)
+    with pytest.raises(SimkitError, match="no audit events"):
+        usage(snapshot, read[:0])
 
 
 def served(*objects: dict[str, Any]) -> Cluster:
