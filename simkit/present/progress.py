@@ -16,6 +16,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Final, Protocol, TypeVar
 
+from simkit.meta.threads import HAS_THREADS
+
 PATIENCE: Final = 2.0
 """Seconds before something is shown."""
 _BREATH: Final = 0.1
@@ -260,6 +262,8 @@ class _Bars:
         if self._notebook:
             from tqdm.notebook import tqdm as below_cell
 
+            if not HAS_THREADS:
+                below_cell.monitor_interval = 0  # seconds between looks of a thread of its own
             return below_cell(total=task.total, desc=task.text, leave=False, unit=task.unit, unit_scale=scaled)
         from tqdm.std import tqdm as line
 
