@@ -86,7 +86,8 @@ def test_a_site_without_node_says_why_the_playground_is_missing(
 ) -> None:
     """The link to it leads to a page with one sentence."""
     monkeypatch.setattr("tools.site.__main__.TARGET", tmp_path)
-    monkeypatch.setattr("tools.playground.__main__.TARGET", tmp_path / "built")
+    for part in ("__main__", "lessons"):
+        monkeypatch.setattr(f"tools.playground.{part}.TARGET", tmp_path / "built")
     monkeypatch.setenv("PATH", "")
     add_playground()
     assert "there is no npm" in (tmp_path / "playground/index.html").read_text()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import re
 import shutil
@@ -49,7 +50,7 @@ def main() -> int:
     """Build, and say how large the site is."""
     shutil.rmtree(TARGET, ignore_errors=True)
     TARGET.mkdir(parents=True)
-    run("npm", "ci", "--ignore-scripts", "--silent", folder=HERE)
+    install_modules()
     (TARGET / "pyodide").mkdir()
     for name in PYTHON:
         shutil.copyfile(HERE / "node_modules/pyodide" / name, TARGET / "pyodide" / name)
@@ -69,10 +70,25 @@ def main() -> int:
     return 0
 
 
+def install_modules() -> None:
+    """Install what npm has locked, unless it is there. Both sites are built of it, perhaps at once."""
+    demand("npm")
+    wanted, installed = HERE / "package-lock.json", HERE / "node_modules/.package-lock.json"
+    with (HERE / "package.json").open("rb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not installed.exists() or installed.stat().st_mtime < wanted.stat().st_mtime:
+            run("npm", "ci", "--ignore-scripts", "--silent", folder=HERE)
+
+
+def demand(program: str) -> None:
+    """End the build without a program that it needs."""
+    if shutil.which(program) is None:
+        raise SystemExit(f"there is no {program}; the playground needs node, npm and pip")
+
+
 def run(*command: str, folder: Path = ROOT) -> str:
     """What a command wrote. It ends the build if it fails."""
-    if shutil.which(command[0]) is None:
-        raise SystemExit(f"there is no {command[0]}; the playground needs node, npm and pip")
+    demand(command[0])
     done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"{' '.join(command)} failed with {done.returncode}; the playground needs node, npm and pip")

@@ -27,7 +27,16 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from simkit.meta.distribution import VERSION
 from tools.course import FOLDER
-from tools.playground.__main__ import HERE, ROOT, distribution_files, downloaded, locked, run, tree
+from tools.playground.__main__ import (
+    HERE,
+    ROOT,
+    distribution_files,
+    downloaded,
+    install_modules,
+    locked,
+    run,
+    tree,
+)
 
 TARGET: Final = ROOT / "build/lessons"
 MODULES: Final = HERE / "node_modules"
@@ -61,7 +70,7 @@ PICTURE: Final = "picture"
 def main(more: Path | None = None) -> int:
     """Build, with the files of a folder besides the lessons, and say how large the site is."""
     shutil.rmtree(TARGET, ignore_errors=True)
-    run("npm", "ci", "--ignore-scripts", "--silent", folder=HERE)
+    install_modules()
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         lite = folder / "lite"
