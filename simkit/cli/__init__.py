@@ -15,9 +15,9 @@ from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from typing import Final, NamedTuple, TextIO, cast
 
-from simkit.cli import completion, limits, tables, terminal
+from simkit.cli import completion, limits, terminal
 from simkit.cli.loose_words import place_loose_words, settle_source
-from simkit.cli.notes import complain, note, set_quiet
+from simkit.cli.notes import complain, note
 from simkit.cli.pages import PageParser, add_terminal_options, unknown
 from simkit.cli.terminal import TerminalText, settle_streams
 from simkit.meta.distribution import VERSION
@@ -27,7 +27,6 @@ from simkit.present import progress
 
 __all__ = ["COMMANDS", "Command", "fill_parser", "main"]
 
-FOUND: Final = 1
 WRONG: Final = 2
 INTERRUPTED: Final = 130
 UNREAD: Final = 141
@@ -72,11 +71,11 @@ COMMANDS: Final = (
     Command("exposure", "count who holds risky permissions in each namespace", LOOK),
     Command("bindings", "list bindings with their roles and subjects", LOOK),
     Command("diff", "list permissions gained and lost between two dumps", LOOK),
-    Command("history", "tell who could do what in the past, since when, and who changed it", LOOK),
-    Command("watch", "watch a running cluster and tell what each write changes for access", LOOK),
+    Command("history", "show who could do what in the past, since when, and who changed it", LOOK),
+    Command("watch", "watch a running cluster and report what each write changes for access", LOOK),
     Command("releases", "list what Kubernetes releases serve, deprecate and remove", LOOK),
     Command("who-can", "list the subjects that have a permission", ASK),
-    Command("can-i", "tell whether a subject has a permission, and why", ASK),
+    Command("can-i", "show whether a subject has a permission, and why", ASK),
     Command("permissions", "list what a subject may do", ASK),
     Command("escalations", "list privilege escalation paths and prove them", PROVE),
     Command("upgrade", "report what breaks on the way to a later release", PROVE),
@@ -123,9 +122,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.print_help()
         return WRONG
     args.ends_process = argv is None
-    tables.settings.heads = not getattr(args, "no_headers", False)
-    terminal.settings = terminal.Settings(not args.no_color, not args.no_pager)
-    set_quiet(args.quiet)
+    heads = not getattr(args, "no_headers", False)
+    terminal.settings = terminal.Settings(not args.no_color, not args.no_pager, heads, args.quiet)
     limits.forget()
     progress.silence(args.quiet)
     out, err = TerminalText(sys.stdout, pages=terminal.has_pager()), TerminalText(sys.stderr)
@@ -216,23 +214,31 @@ def _own_fault(fault: Exception) -> None:
 
 def _parser(arguments: Sequence[str]) -> PageParser:
     """The parser of all commands; commands that are not in the arguments have only name and summary."""
-    parser = PageParser(prog="simkit", description=DESCRIPTION, epilog=EXAMPLES)
+    parser = PageParser(prog="simkit")
+    parser.describe(DESCRIPTION, f"{EXAMPLES}\n{_listing()}")
     parser.add_argument("--version", action="version", version=f"simkit {VERSION}", help="print the version of simkit")
-    parser.listing = COMMANDS
     add_terminal_options(parser)
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", help=argparse.SUPPRESS)
     named = next((word for word in arguments if not word.startswith("-")), "")
     for command in COMMANDS:
-        made = subparsers.add_parser(command.name)
+        made = subparsers.add_parser(command.name, allow_abbrev=command.name != "serve")  # as kube-apiserver
         if command.name == named:
             fill_parser(made, command)
     return parser
 
 
+def _listing() -> str:
+    """The commands by group, each with its summary."""
+    groups: dict[str, str] = {}
+    for each in COMMANDS:
+        groups[each.group] = groups.get(each.group, f"{each.group}:\n") + f"  {each.name:15}  {each.summary}\n"
+    return "\n".join(groups.values())
+
+
 def fill_parser(parser: PageParser, command: Command) -> None:
     """Give the parser of a command its options and its help page."""
     module = importlib.import_module(f"simkit.cli.{command.name.replace('-', '_')}")
-    parser.description, parser.epilog = module.DESCRIPTION, module.EXAMPLES
+    parser.describe(module.DESCRIPTION, module.EXAMPLES)
     module.add_options(parser)
     parser.set_defaults(run=module.run, lasting=command.name in LASTING, parser=parser, wrong=parser.wrong)
     add_terminal_options(parser)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from simkit.analysis.access.expectations import Outcome, Suite
     from simkit.seams.snapshot import Snapshot
 
-DESCRIPTION = "Checks that access is as a YAML file of expectations says."
+DESCRIPTION = "Checks access against a YAML file of expectations."
 EXAMPLES = """\
 examples:
   simkit check expectations.yaml cluster.yaml

@@ -20,8 +20,7 @@ examples:
   simkit completion zsh > "${fpath[1]}/_simkit"                      # then start a new shell
   simkit completion fish > ~/.config/fish/completions/simkit.fish
 
-Kinds, namespaces, names and subjects are completed too: those of the dump that stands on the line, or that
-SIMKIT_DUMP names.
+Kinds, namespaces, names and subjects are completed too, from the dump on the command line or in SIMKIT_DUMP.
 
 Exit code: 0, or 2 for wrong use.
 """

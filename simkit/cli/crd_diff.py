@@ -5,13 +5,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from simkit.cli.output import add_output, write_rows
 from simkit.cli.reports import Case, Fault
-
-if TYPE_CHECKING:
-    pass
 
 DESCRIPTION = "Compares custom resource definitions, and validates stored objects against the new ones."
 EXAMPLES = """\
@@ -20,9 +17,9 @@ examples:
   simkit crd-diff old.yaml new.yaml --dump cluster.yaml          # and what is stored in a cluster
   simkit crd-diff main/crds/ branch/crds/ -o sarif > crds.sarif
 
-The change is judged by what the API conventions and the deprecation policy ask for: what was valid stays valid, what
-was there stays there. A validation rule that is new counts as a break, although it may refuse nothing that was valid.
-With --dump the new definition is put in place on a fork, and every stored object is tried.
+A change is compatible if it follows the API conventions and the deprecation policy: objects that were valid stay valid,
+and no field or version is removed. A new validation rule counts as a break, although it may reject no valid object.
+With --dump, the new definition is installed on a fork, and every stored object is validated there.
 
 Exit code: 0 when the change is compatible, 1 when something breaks, 2 for wrong use or unreadable input.
 """

@@ -147,16 +147,16 @@ def run(args: argparse.Namespace) -> int:
 
 
 PLANNED = ("step", "closes", "remaining", "cumulative_share", "harm", "change", "risk")
-GOALS = ("cluster-admin", "all secrets", "a node")
 
 
 def run_plan(dump: Dump, args: argparse.Namespace) -> int:
     """Propose a plan, write it, verify it where that is wanted, and return the exit code."""
     from simkit.analysis import remediation_plan
+    from simkit.analysis.escalation.find.queries import WELL_KNOWN
 
     made = remediation_plan(
         dump.snapshot(),
-        goal=args.goal or GOALS,
+        goal=args.goal or WELL_KNOWN,
         best=args.best if isinstance(args.best, int) else None,
         free=args.free,
         subject=args.subject,

@@ -119,6 +119,3 @@ def _absent(words: Sequence[str], wanted: Sequence[str], captured: Collection[st
     """The named resources for which no list came."""
     short = {each.partition(".")[0] for each in captured}
     return [word for word, name in zip(words, wanted) if name not in captured and name not in short]
-
-
-__all__ = ["add_options", "run"]

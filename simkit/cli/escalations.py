@@ -80,7 +80,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="WHO",
-        help="subjects that are allowed to reach the goal (* matches any text)",
+        help="leave out paths of this subject, which may reach the goal (* matches any text)",
     )
     parser.add_argument("--prove", action="store_true", help="execute each path on a fork of the cluster")
     parser.add_argument("--details", action="store_true", help="print every step and request")

@@ -6,7 +6,7 @@ import argparse
 
 from simkit.cli.output import add_output, write_rows
 from simkit.cli.pictures import add_plot, write_plot
-from simkit.cli.source import add_include_defaults, add_members, add_source, read, read_members
+from simkit.cli.source import add_include_defaults, add_members, add_namespace, add_source, read, read_members
 
 DESCRIPTION = "Counts the subjects that hold each risky permission in each namespace (*: the whole cluster)."
 EXAMPLES = """\
@@ -22,6 +22,7 @@ Exit code: 0 when nobody holds a risky permission, 1 when somebody does, 2 for w
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     add_include_defaults(parser)
+    add_namespace(parser, "only this namespace, and the whole cluster (*)")
     add_plot(parser)
     add_members(parser)
     add_source(parser, paths=True)
@@ -32,7 +33,9 @@ def run(args: argparse.Namespace) -> int:
     """Answer, and return the exit code."""
     from simkit.analysis import exposure
 
-    found = exposure(read(args), include_defaults=args.include_defaults, members=read_members(args))
+    snapshot = read(args, namespace=args.namespace)
+    found = exposure(snapshot, include_defaults=args.include_defaults, members=read_members(args))
+    found = found[found.index.isin([args.namespace, "*"])] if args.namespace else found
     write_plot(found, args)
     held = [name for name in found.columns if found[name].any()]
     rows = [

@@ -52,7 +52,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=PATH",
-        help="the export of EKS, GKE or AKS for one cluster, as simkit dump --cloud has it written; may be repeated",
+        help="an export of EKS, GKE or AKS for one cluster (see simkit dump --cloud); may be repeated",
     )
     parser.add_argument(
         "--scheduler",

@@ -1,4 +1,4 @@
-"""``simkit history``: who could do what in the past, since when, and by whose hand."""
+"""``simkit history``: who could do what in the past, since when, and who changed it."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ examples:
   simkit history who-can get secrets --at 2026-03-03 february.yaml march.yaml    # several dumps
   simkit history changes cluster.yaml --audit-log logs/ --index march/     # reads the log once, for later questions
 
-The log is taken to hold every write between its first and its last event. With the level RequestResponse, objects are
-known after each write; with Metadata, an object that was changed is unknown until a later dump. What is not known is
-said, and never guessed. Each path is a dump of its own, or a folder of dumps. The moment of a dump is the latest one
-that its objects tell, unless --dumped-at names it. What differs between two dumps is listed by simkit diff.
+The log is assumed to hold every write between its first and its last event. With the level RequestResponse, objects
+are known after each write; with Metadata, an object that was changed is unknown until a later dump. What is unknown is
+reported as unknown. Each path is one dump, or a folder of dumps. A dump is dated by the latest time in its objects,
+unless --dumped-at gives another. To compare two dumps, use simkit diff.
 
 Exit code: 0 for an answer (can: yes), 1 if there is none (can: no or unknown), 2 for wrong use or unreadable input.
 """
@@ -53,11 +53,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     parser.add_argument("action", nargs="?", default="changes", metavar="ACTION", help=", ".join(ACTIONS))
     parser.add_argument("words", nargs="*", metavar="WORD", help="SUBJECT VERB RESOURCE, or VERB RESOURCE")
-    parser.add_argument("--at", metavar="TIME", help="the moment, such as 2026-03-03T12:00:00Z")
-    told = "the moment of the dump; repeated in the order of several dumps"
+    parser.add_argument("--at", metavar="TIME", help="the time to ask about, such as 2026-03-03T12:00:00Z")
+    told = "when the dump was made; repeat it for several dumps, in their order"
     parser.add_argument("--dumped-at", action="append", default=[], metavar="TIME", help=told)
-    add_audit_log(parser, "what happened")
-    told = "keep what the log tells in this folder, for logs larger than memory (extra history)"
+    add_audit_log(parser, "an audit log")
+    told = "keep an index of the log in this folder, for logs larger than memory (extra history)"
     parser.add_argument("--index", metavar="FOLDER", help=told)
     add_namespace(parser, "in this namespace")
     add_source(parser)
@@ -74,20 +74,20 @@ def run(args: argparse.Namespace) -> int:
     limits.limit(past.caveats)
     if args.action == "changes":
         compared = f"; compare two dumps with simkit diff {' '.join(paths[:2])}" if len(paths) > 1 else ""
-        nothing = "no write to a role or a binding is known" if past.timeline.covered else "only a log tells of writes"
+        nothing = "no write to a role or a binding is known" + "; add --audit-log PATH" * (not past.timeline.covered)
         return _written(past.changes(), args, f"{nothing}{compared}")
     asked = {"namespace": args.namespace} if args.namespace else {}
     if args.action == "since":
         subject, verb, resource = _words(args, 3, "SUBJECT VERB RESOURCE")
         found = past.since_when(subject, verb, resource, **asked)
         if (found["changed_by"] == "").any():
-            note("where CHANGED BY is empty, FROM is the first moment at which this is known, and not when it began")
+            note("where CHANGED BY is empty, FROM is the first known time; the access may have begun earlier")
         if set(found["verdict"]) == {"no"}:
             warn_of_unnamed_subject(subject, past.moment(past.latest).possible)
         return _written(found, args, "nothing is known")
     if not args.at:
         args.at = past.latest
-        note(f"asked about {args.at:%Y-%m-%dT%H:%M:%SZ}, the last moment that is known; --at names another")
+        note(f"asked about {args.at:%Y-%m-%dT%H:%M:%SZ}, the latest known time; --at names another")
     elif set(args.at).isdisjoint("T "):
         note(f"asked about {args.at}T00:00:00Z, the beginning of that day; --at takes a time of day as well")
     if args.action == "who-can":
@@ -102,7 +102,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _paths(args: argparse.Namespace) -> list[str]:
     """The paths of dumps, which may also stand behind the words; without an action, ``changes`` is asked for."""
-    words = [args.action, *args.words]
+    words = ["since" if word == "since-when" else word for word in (args.action, *args.words)]
     args.action = next((word for word in words if word in ACTIONS), "changes")
     found = [word for word in words if Path(word).exists() and (set(word) & set("./") or word == words[-1])]
     args.words = [word for word in words if word not in found and word != args.action]

@@ -27,7 +27,7 @@ UNUSED = ("verdict", "subject", "scope", "binding", "role", "rule", "unused")
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
-    add_audit_log(parser, "what was in use", required=True)
+    add_audit_log(parser, "an audit log of the access in use", required=True)
     parser.add_argument(
         "--subject", "--as", action="append", metavar="WHO", help="only for this subject; may be repeated"
     )

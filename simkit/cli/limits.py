@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from simkit.cli.notes import complain, is_quiet, note
+from simkit.cli import terminal
+from simkit.cli.notes import complain, note
 from simkit.present.escaping import markdown_cell
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def limit(caveats: Iterable[Caveat]) -> None:
 
 def repeat_if_quiet() -> None:
     """Write the limits on standard error if ``--quiet`` suppressed the notes, for answers without a place for them."""
-    if is_quiet():
+    if terminal.settings.quiet:
         for text in texts():
             complain(text)
 

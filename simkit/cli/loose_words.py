@@ -88,6 +88,3 @@ def _take_subjects(args: argparse.Namespace) -> None:
     if named:
         args.path = [word for word in paths if word not in named]
         args.subject = [*(args.subject or ()), *named]
-
-
-__all__ = ["DUMP_VARIABLE", "place_loose_words", "settle_source"]

@@ -21,7 +21,7 @@ DESCRIPTION = "Rewrites manifests in API versions that a release serves, with th
 EXAMPLES = """\
 examples:
   simkit migrate manifests/ --to 1.33                          # prints a patch
-  simkit migrate manifests/ --to 1.33 --check                  # for build servers: 1 where something is to change
+  simkit migrate manifests/ --to 1.33 --check                  # for CI: exits with 1 if something would change
   simkit migrate manifests/ --to 1.33 --check -o sarif > old.sarif
   simkit migrate manifests/ --to 1.33 --in-place
   simkit migrate web.yaml --to 1.33 --output-version apps/v1 --output-dir new/

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+from simkit.cli import terminal
+
 if TYPE_CHECKING:
     from simkit.snapshot.report import Problem
 
@@ -17,22 +19,11 @@ _VARIES: Final = re.compile(r"[0-9]+|^\S+ \S+(?= is there twice)")
 """What differs between alike problems: numbers, and the names of objects in several dumps that are read as one."""
 _MOST: Final = 100
 """The kinds of problems that are told."""
-_SWITCHES: Final = {"quiet": False}
-
-
-def set_quiet(quiet: bool) -> None:
-    """Turn notes off or on. Errors are always written."""
-    _SWITCHES["quiet"] = quiet
-
-
-def is_quiet() -> bool:
-    """True if notes are not written."""
-    return _SWITCHES["quiet"]
 
 
 def note(text: str) -> None:
     """Write a note, unless ``--quiet`` was given."""
-    if not _SWITCHES["quiet"]:
+    if not terminal.settings.quiet:
         complain(text)
 
 

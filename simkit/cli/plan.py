@@ -56,7 +56,7 @@ def add_options(parser: PageParser) -> None:
         help="manifests: a file, a folder, a kustomization or a chart; - reads standard input; may be repeated",
     )
     manifests.add_argument(
-        "-n", "--namespace", default=DEFAULT_NAMESPACE, metavar="NS", help="where objects go that name no namespace"
+        "-n", "--namespace", default=DEFAULT_NAMESPACE, metavar="NS", help="the namespace for objects that name none"
     )
     manifests.add_argument(
         "--against", metavar="REVISION", help="the git revision with the manifests that were applied before"

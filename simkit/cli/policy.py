@@ -22,8 +22,8 @@ examples:
 
 A history names releases with dates, and groups with versions: introduced, deprecated, removed, replacement.
 
-close writes admission policies for paths of escalation, each only if the path's proof fails on a copy where it is in
-force, and no running workload and no request of the audit log is refused.
+close writes an admission policy for an escalation path only if the path can no longer be executed on a copy with the
+policy, and if the policy denies no running workload and no request of the audit log.
 
 Exit code: 0 when nothing is broken or open, 1 when something is, 2 for wrong use or an unreadable history.
 """
@@ -41,9 +41,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     check.add_argument("--fields", action="store_true", help="with --kubernetes: also compare the fields of kinds")
     check.add_argument("--gates", action="store_true", help="with --kubernetes: also check feature gates")
     check.add_argument("--edition", default="C", choices=("A", "B", "C"), help="edition of the policy (default C)")
-    check.add_argument(
-        "--breaches", action="store_true", help="list only violations, without late removals and notices"
-    )
+    check.add_argument("--breaches", action="store_true", help="list only violations, not late removals and notices")
     add_output(check, faults=True)
     plan = parts.add_parser("plan", help="print the earliest schedule that the policy allows")
     plan.add_argument("file", metavar="FILE", help="a history in YAML")

@@ -24,13 +24,13 @@ examples:
   simkit prove never get secrets in payments cluster.yaml --except group:platform --except 'sa:kube-system/*'
   simkit prove never cluster-admin cluster.yaml --except group:platform --within-hops 3
   simkit prove always get pods in shop cluster.yaml --by group:on-call
-  simkit prove implies --policy new.yaml --policy old.yaml          # nothing passes the new one that the old refused
-  simkit prove admits cluster.yaml --constraint baseline            # no pod violates it that passes all policies
+  simkit prove implies --policy new.yaml --policy old.yaml          # the new one denies all that the old one denies
+  simkit prove admits cluster.yaml --constraint baseline            # no pod that passes all policies violates it
 
-The answers hold for all requests: of users that nobody has named yet, in any combination of groups, in namespaces and
-for resources that do not exist yet; claims about policies hold for all objects that could be created, and need
-z3-solver (pip install "kube-simkit[prove]"). PASS: the claim holds. FAIL: a counterexample was executed on a copy of
-the cluster. UNKNOWN: it was not decided, and the answer says why.
+The answers hold for all requests, also of users, groups, namespaces and resources that do not exist yet. Claims about
+policies hold for all objects that could be created, and need z3-solver (pip install "kube-simkit[prove]"). PASS: the
+claim holds. FAIL: a counterexample was executed on a copy of the cluster. UNKNOWN: simkit could not decide the claim,
+and says why.
 
 Exit code: 0 for PASS, 1 for FAIL and UNKNOWN, 2 for wrong use or unreadable input.
 """

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from simkit.cluster.cluster import Cluster
 
 CLAIMS: Final = {
-    "implies": "what passes the first policy passes the second",
-    "contradictions": "something passes all policies",
-    "admits": "nothing passes the policies that violates --constraint",
+    "implies": "objects that pass the first policy pass the second",
+    "contradictions": "some object passes all policies",
+    "admits": "objects that pass the policies meet --constraint",
 }
 """The claims, each with what is proven."""
 _KIND: Final = "ValidatingAdmissionPolicy"

@@ -51,15 +51,13 @@ def unknown_subject(snapshot: Snapshot, subject: str, args: argparse.Namespace, 
 
 
 def settle_words(args: argparse.Namespace) -> None:
-    """Take NAMESPACE/NAME, as answers print objects, for a name in a namespace, and ``exec`` alone for that of pods.
+    """Take NAMESPACE/NAME, as answers print objects, for a name in a namespace.
 
     Raises SimkitError for apps/v1.
     """
-    from simkit.analysis.access.resolve import CONNECTIONS, refuse_version
+    from simkit.analysis.access.resolve import refuse_version
 
     refuse_version(args.api_group or "")
-    if args.verb in CONNECTIONS and not (args.resource or args.url):
-        args.resource = "pods"
     namespace, slash, name = args.name.partition("/")
     if slash and not args.namespace:
         args.namespace, args.name = namespace, name

@@ -17,8 +17,8 @@ examples:
   simkit redact dumps/ --to shared.yaml --pseudonyms
   simkit redact before.yaml --to before-shared.yaml --pseudonyms --key-file key
 
-Secret values are always gone. With --pseudonyms names are replaced too, the same name by the same pseudonym, so that
-every question about access has the same answer. Kinds, rules, API groups and the names of defaults stay.
+Secret values are always removed. With --pseudonyms, names are replaced too, each by the same pseudonym everywhere, so
+that every question about access has the same answer. Kinds, rules, API groups and the names of defaults stay.
 
 Exit code: 0 when all was read, 2 when something could not be read, or for wrong use.
 """

@@ -43,7 +43,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="RELEASE",
         help="what an upgrade to RELEASE removes",
     )
-    add_audit_log(parser, "what was asked")
+    add_audit_log(parser, "recorded requests")
     add_source(parser, release_flag="--from-release", access=False)
     add_report_output(parser)
     parser.set_defaults(words_before_path=("element",), plan=False)

@@ -20,7 +20,7 @@ examples:
   simkit save snapshot.db --secrets --to etcd:https://etcd:2379 --etcd-cafile ca.crt
   simkit save cluster.yaml --to sqlite:cluster.db              # for simkit serve --storage sqlite:cluster.db
 
-Of secrets only the keys are written, with empty values, unless --secrets is given.
+Secrets are written with empty values, unless --secrets is given.
 
 Exit code: 0 when all was written, 2 for wrong use.
 """

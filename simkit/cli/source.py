@@ -112,7 +112,7 @@ def add_cloud(group: Any) -> None:
         action="append",
         default=[],
         metavar="PATH",
-        help="the export of EKS, GKE or AKS, as simkit dump --cloud has it written; may be repeated",
+        help="an export of EKS, GKE or AKS (see simkit dump --cloud); may be repeated",
     )
 
 
@@ -182,8 +182,13 @@ def add_namespace(
 
 def refuse_namespace(parser: argparse.ArgumentParser, instead: str) -> None:
     """Let a command which is about the whole cluster say what to write in place of ``--namespace``."""
-    parser.add_argument("-n", "--namespace", action=_Refused, instead=instead, help=argparse.SUPPRESS)
+    refuse(parser, "-n", "--namespace", instead=instead)
     parser.add_argument("-A", "--all-namespaces", action="store_true", help=argparse.SUPPRESS)
+
+
+def refuse(parser: argparse.ArgumentParser, *options: str, instead: str) -> None:
+    """Let a command say what to write in place of an option that it does not have."""
+    parser.add_argument(*options, action=_Refused, instead=instead, help=argparse.SUPPRESS)
 
 
 class _Refused(argparse.Action):
@@ -214,7 +219,8 @@ def opened(args: argparse.Namespace, *, release_of: Callable[[Dump], str] | None
     live = any(given is not None for given in (args.context, args.kubeconfig))
     if sum(map(bool, (paths, args.demo, live))) != 1:
         ways = "the path of a dump (-f PATH), --context NAME for a running cluster, or --demo"
-        raise SimkitError(f"name one cluster to read: {ways}")
+        more = f"; {paths[0]!r} is read as a path, and a goal, role or subject needs its option" if paths else ""
+        raise SimkitError(f"name one cluster to read: {ways}{more}")
     if live:
         return _limited(_told(_with_cloud(_live(args), args)), args)
     return dump_of([str(demo_path())] if args.demo else paths, args, release_of=release_of)

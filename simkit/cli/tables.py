@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
-from simkit.cli.terminal import has_color
+from simkit.cli import terminal
 from simkit.meta.visible_text import html_text
 from simkit.present import fitted_table, readable_table
 from simkit.present.escaping import markdown_cell
@@ -42,16 +41,6 @@ def markdown(columns: Sequence[str], rows: Sequence[Row]) -> str:
     return "".join(f"{line}\n" for line in padded(lines, "| ", " | ", " |"))
 
 
-@dataclass
-class Settings:
-    """The settings of ``--no-headers``."""
-
-    heads: bool = True
-
-
-settings = Settings()
-
-
 def aligned(columns: Sequence[str], rows: Sequence[Row]) -> str:
     """The table with one line a row, for files and pipes."""
     return _without_heads(readable_table.aligned(_heads(columns), _cells(columns, rows)))
@@ -63,11 +52,11 @@ def fitted(columns: Sequence[str], rows: Sequence[Row]) -> str:
 
     width = shutil.get_terminal_size().columns
     heads, cells = _heads(columns), _cells(columns, rows)
-    return _without_heads(fitted_table.fitted(heads, cells, width=width, color=has_color(), styles=_COLORS))
+    return _without_heads(fitted_table.fitted(heads, cells, width=width, color=terminal.has_color(), styles=_COLORS))
 
 
 def _without_heads(text: str) -> str:
-    return text if settings.heads else text.partition("\n")[2]
+    return text if terminal.settings.heads else text.partition("\n")[2]
 
 
 def html(columns: Sequence[str], rows: Sequence[Row], notes: Sequence[str] = ()) -> str:

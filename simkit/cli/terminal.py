@@ -18,10 +18,12 @@ _STREAMS: Final = 3
 
 @dataclass
 class Settings:
-    """The settings of ``--no-color`` and ``--no-pager``."""
+    """The settings of ``--no-color``, ``--no-pager``, ``--no-headers`` and ``--quiet``."""
 
     color: bool = True
     pager: bool = True
+    heads: bool = True
+    quiet: bool = False
 
 
 settings = Settings()

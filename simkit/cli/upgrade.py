@@ -29,14 +29,14 @@ EXAMPLES = """\
 examples:
   simkit upgrade cluster.yaml --to 1.33 --audit-log audit.jsonl.gz
   simkit upgrade charts/shop --helm --to 1.33              # rendered by helm, which has to be installed
-  simkit upgrade manifests/ --to 1.32                      # whatever 1.32 does not take any more
+  simkit upgrade manifests/ --to 1.32                      # what 1.32 no longer accepts
   helm template shop charts/shop | simkit upgrade - --to 1.33 -o markdown
   simkit upgrade cluster.yaml --from 1.23 --to 1.24 --manifests deploy/ -o sarif
 
-Without --from, the release is that of the cluster's API server or newest kubelet; where neither shows, all changes up
-to the target count. Each row of -o json has release, severity, breaks, check, what, where, who, evidence, remedy,
-source. Tables leave out findings that neither break nor delay anything; --all shows them. Rows that differ only in
-where they were found are shown as one.
+Without --from, the current release is that of the API server or of the newest kubelet; if the dump shows neither, all
+changes up to the target are reported. Each row of -o json has release, severity, breaks, check, what, where, who,
+evidence, remedy, source. Tables leave out findings that neither break nor delay anything; --all shows them. Rows that
+differ only in WHERE are shown as one.
 
 Exit code: 0 when nothing breaks, 1 when something does, 2 for wrong use or unreadable input.
 """
@@ -52,25 +52,25 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", nargs="*", metavar="PATH", help=_WHAT)
     parser.add_argument("--to", default="", metavar="RELEASE", help="the release to upgrade to")
     parser.add_argument("--from", dest="since", metavar="RELEASE", help="the release to upgrade from")
-    parser.add_argument("--audit-log", action="append", metavar="PATH", help="what was asked, as JSON lines (also .gz)")
+    parser.add_argument("--audit-log", action="append", metavar="PATH", help="an audit log: who calls which APIs")
     parser.add_argument(
         "--since",
         "--requests-since",
         dest="requests_since",
         default="",
         metavar="DAY",
-        help="leave out recorded requests of before: 2026-11-01",
+        help="ignore requests recorded before this day, such as 2026-11-01",
     )
-    parser.add_argument("--metrics", type=Path, metavar="FILE", help="the answer of /metrics of the API server")
+    parser.add_argument("--metrics", type=Path, metavar="FILE", help="what the API server answers at /metrics")
     parser.add_argument(
         "--manifests", action="append", default=[], metavar="PATH", help="more manifests to check; may be repeated"
     )
     parser.add_argument("--helm", action="store_true", help="render folders with a Chart.yaml by helm template")
-    parser.add_argument("--demo", action="store_true", help="use the demo cluster of simkit")
-    parser.add_argument("--context", metavar="NAME", help="ask a running cluster, through this context ('': current)")
-    parser.add_argument("--kubeconfig", type=Path, metavar="FILE", help="where the context is (as kubectl finds it)")
+    parser.add_argument("--demo", action="store_true", help="use the demo cluster that comes with simkit")
+    parser.add_argument("--context", metavar="NAME", help="read a running cluster, by kubeconfig context ('': current)")
+    parser.add_argument("--kubeconfig", type=Path, metavar="FILE", help="the kubeconfig (default: as kubectl finds it)")
     add_cloud(parser)
-    parser.add_argument("--report", type=Path, metavar="FILE", help="write an HTML page with all of it")
+    parser.add_argument("--report", type=Path, metavar="FILE", help="write the whole report as an HTML page")
     add_plot(parser)
     parser.add_argument("--plan", action="store_true", help="show the steps to take, hop by hop")
     parser.add_argument("--validate", action="store_true", help="try every object on forks at both releases")
@@ -80,10 +80,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def add_report_output(parser: argparse.ArgumentParser) -> None:
     """Add the options for the rows of an upgrade report to a command."""
     parser.add_argument(
-        "--suppress", type=Path, metavar="FILE", help="a YAML file with accepted rows, the reasons and the last days"
+        "--suppress", type=Path, metavar="FILE", help="a YAML file with accepted rows, reasons and expiry dates"
     )
-    parser.add_argument("--prove", action="store_true", help="execute what breaks on forks, and show the answers")
-    parser.add_argument("--all", action="store_true", help="show also what is only worth knowing")
+    parser.add_argument("--prove", action="store_true", help="execute on forks what breaks, and show the answers")
+    parser.add_argument("--all", action="store_true", help="also show findings that break nothing")
     add_output(parser, faults=True)
 
 
@@ -92,8 +92,9 @@ def run(args: argparse.Namespace) -> int:
     from simkit.analysis.upgrade.span import ReleaseSpan, release_of
     from simkit.analysis.upgrade.upgrade_report import report_of
 
-    if not args.to and args.path and is_release(args.path[-1]):
-        args.to = args.path.pop()
+    if not args.to and (releases := [*filter(is_release, args.path)]):
+        args.to = releases[0]
+        args.path.remove(args.to)
     if not args.to:
         raise SimkitError("name the release to upgrade to: --to 1.33")
     ReleaseSpan.of(args.since or "", args.to)  # wrong releases are told before anything is read
@@ -220,7 +221,8 @@ def _grouped(rows: Sequence[Mapping[Any, Any]]) -> list[Mapping[Any, Any]]:
     """One row for all that are alike but for their place: the first place, and how many more there are."""
     groups: dict[tuple[Any, ...], list[Mapping[Any, Any]]] = {}
     for row in rows:
-        place = f" ({row['file']}:{int(row['line'] or 1)})" if row["file"] and row["file"] not in row["where"] else ""
+        known = row["file"] in ("", None, str(demo_path())) or row["file"] in row["where"]
+        place = "" if known else f" ({row['file']}:{int(row['line'] or 1)})"
         told = {**row, "where": f"{row['where']}{place}"}
         groups.setdefault(tuple(row[name] for name in SHOWN if name != "where"), []).append(told)
     return [

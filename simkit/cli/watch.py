@@ -1,4 +1,4 @@
-"""``simkit watch``: follows a running cluster, and tells what each write changes for access."""
+"""``simkit watch``: follows a running cluster, and reports what each write changes for access."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ from threading import Lock, Thread
 from time import monotonic, sleep
 from urllib.parse import urlsplit
 
-DESCRIPTION = "Watches a running cluster, and tells what each write grants, which paths it opens, and how to undo it."
+DESCRIPTION = "Watches a running cluster, and reports what each write grants, which paths it opens, and how to undo it."
 EXAMPLES = """\
 examples:
   simkit watch                                     # the current context, until Ctrl-C
   simkit watch --context prod --expect access.yaml --for 8h
-  simkit watch --audit-log /var/log/kubernetes/audit.log      # on a control plane node: who wrote
+  simkit watch --audit-log /var/log/kubernetes/audit.log      # on a control plane node: names the users
   simkit watch --webhook https://alerts.example.com/hook
 
-An event is told within two seconds of the write: permissions granted and taken away, escalation paths opened and
+Events are reported within two seconds of the write: permissions granted and removed, escalation paths opened and
 closed, expectations broken. -o json writes one event per line; -o ocsf does so as Detection Findings of OCSF 1.3. The
-author is the user of the write if --audit-log tells it, and its field manager otherwise. --webhook posts each event as
-JSON (with -o ocsf as a Detection Finding), four times at most, and tells which events were lost. It needs: pip install
-"kube-simkit[live]"
+author is the user who sent the write if --audit-log shows it, and the field manager otherwise. --webhook posts each
+event as JSON (with -o ocsf as a Detection Finding), tries up to four times, and reports the events that it lost. It
+needs: pip install "kube-simkit[live]"
 
-Exit code: 0 at the end, 1 if an event of severity high was told, 2 for wrong use or a server that refuses.
+Exit code: 0 at the end, 1 if there was an event of severity high, 2 for wrong use or a server that refuses.
 """
 FORMS: Final = ("table", "json", "ocsf")
 _MOST: Final = 5
@@ -63,12 +63,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--context", default="", metavar="NAME", help="the context of the kubeconfig (default: current)"
     )
     parser.add_argument("--kubeconfig", type=Path, metavar="FILE", help="the kubeconfig (default: as kubectl finds it)")
-    parser.add_argument("--goal", action="append", metavar="GOAL", help="what an attacker may want, as for escalations")
-    parser.add_argument("--expect", type=Path, metavar="FILE", help="expectations about access that shall hold")
+    parser.add_argument("--goal", action="append", metavar="GOAL", help="an attacker's goal, as for simkit escalations")
+    parser.add_argument("--expect", type=Path, metavar="FILE", help="expectations about access, as for simkit check")
     parser.add_argument("--for", dest="seconds", type=seconds, metavar="TIME", help="how long to watch: 30s or 1h")
     parser.add_argument("--webhook", type=webhook_url, metavar="URL", help="post each event to this URL as JSON")
-    parser.add_argument("-o", "--output", choices=FORMS, default="table", help="the form of an event (default: table)")
-    told = "the audit log of kube-apiserver, a file that grows: names the user of each write"
+    parser.add_argument("-o", "--output", choices=FORMS, default="table", help="the format of events (default: table)")
+    told = "the audit log that kube-apiserver is writing: names the user of each write"
     parser.add_argument("--audit-log", type=Path, metavar="FILE", help=told)
     add_cloud(parser)
     add_members(parser)

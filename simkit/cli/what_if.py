@@ -57,7 +57,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--show", choices=PARTS, help="the table to print (default: access; with --audit-log: requests)"
     )
-    add_audit_log(parser, "what is in use")
+    add_audit_log(parser, "an audit log of the access in use")
     add_namespace(parser, "where the deleted object is (default)", everywhere=argparse.SUPPRESS)
     add_plot(parser)
     add_source(parser)
@@ -103,7 +103,7 @@ def run(args: argparse.Namespace) -> int:
     lost = "lost" in set(access["change"])
     note(f"{counted_changes(access['change'])}; {counted(closed, 'escalation path')} closed, {opened_paths:,} new")
     for goal, held in paths[paths["hops_before"] == 0].groupby("goal", sort=False):
-        note(f"{counted(len(held), 'subject')} no longer {'holds' if len(held) == 1 else 'hold'} {goal} without a step")
+        note(f"{counted(len(held), 'subject')} {'loses' if len(held) == 1 else 'lose'} direct access to {goal}")
     if requests is None:
         return 1 if lost else 0
     if len(requests) or show != "requests":

@@ -6,7 +6,7 @@ import functools
 import inspect
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from importlib import import_module
 from types import MethodType
 from typing import Any, Final
@@ -14,7 +14,7 @@ from typing import Any, Final
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request, Response
-from simkit.meta.wrong_names import with_explained_calls
+from simkit.meta.wrong_names import by_word, with_explained_calls
 from simkit.seams.snapshot import Snapshot
 from simkit.snapshot.dump import Dump
 
@@ -120,14 +120,14 @@ def without_parameters(text: str, given: Collection[str]) -> str:
 
 # Names that people guess who know kubectl, pandas and networkx, and what simkit calls the same.
 
-METHODS: Final[Mapping[str, str]] = {
+METHODS: Final = by_word({
     "help": "help(cluster), or dir(cluster) for the names",
-    "what_can": "permissions(subject)",
+    "what_can rules_of": "permissions(subject)",
     "can_i": "can(subject, verb, resource)",
-    "rules_of": "permissions(subject)",
     "grants": "bindings(), or permissions(subject)",
     "holders": "bindings(), which has the columns role and subject",
     "cluster_admins": "who_can('*', '*'), or bindings().query(\"role == 'cluster-admin'\")",
+    "anonymous anonymous_access": "permissions('system:anonymous')",
     "graph": "access_graph(namespace=...), which simkit.analysis.plots.subjects_by_role draws, or "
     "escalations(...).to_networkx()",
     "to_networkx": "access_graph(), or escalations(...).to_networkx()",
@@ -137,54 +137,38 @@ METHODS: Final[Mapping[str, str]] = {
     "report": "audit().to_html(path); the command simkit audit --html writes one with causes, plan and proofs",
     "upgrade": "upgrade_report('1.36')",
     "namespaces": "list('namespaces')",
-    "stale_bindings": "audit(checks='stale')",
-    "without": "what_if(), and on it remove_subject('user:alice')",
-    "remove_subject": "what_if(), and on it remove_subject('user:alice')",
+    "stale stale_bindings unused_bindings unused_roles": "audit(checks='stale')",
+    "without remove_subject": "what_if(), and on it remove_subject('user:alice')",
     "remove": "what_if(), and on it remove_subject('user:alice') or delete(kind, name)",
-    "stale": "audit(checks='stale')",
     "shortest_path": "escalations(subject, goal)[0]",
     "prove": "escalations(...)[0].prove()",
     "diff": "compare(before=...)",
     "lost": "compare(), whose rows say what is lost",
     "copy": "fork(), or what_if()",
-    "impact": "what_if(), whose compare() and compare_paths() tell the effect of a change",
-    "effect_of_removing": "what_if(), whose compare() and compare_paths() tell the effect of a change",
-    "removed": "removal_report('1.32')",
-    "removals": "removal_report('1.32')",
-    "removed_in": "removal_report('1.32')",
-    "deprecated": "removal_report('1.32')",
-    "deprecations": "removal_report('1.32')",
-    "unused": "unused_grants(cluster.usage(audit_log))",
-    "unused_permissions": "unused_grants(cluster.usage(audit_log))",
+    "impact effect_of_removing": "what_if(), whose compare() and compare_paths() tell the effect of a change",
+    "removed removals removed_in deprecated deprecations": "removal_report('1.32')",
+    "since since_when changes who_granted": "simkit.history(dump, audit_log=...).METHOD(...)",
+    "unused unused_permissions": "unused_grants(cluster.usage(audit_log))",
     "plot": "exposure().plot(), escalations().plot(), findings().plot() or causes().plot()",
     "plot_access": "exposure().plot(), or access_matrix(...).plot()",
     "plot_bindings": "simkit.analysis.plots.subjects_by_role(cluster.access_graph())",
     "heatmap": "exposure().plot()",
-    "access": "access_matrix()",
-    "matrix": "access_matrix()",
-    "check_expectations": "check(file)",
-    "expect": "check(file)",
+    "access matrix": "access_matrix()",
+    "check_expectations expect": "check(file)",
     "patch": "apply(manifest), or perform(Request.of('PATCH', path, patch))",
-    "update": "apply(manifest)",
-    "replace": "apply(manifest)",
+    "update replace": "apply(manifest)",
     "from_dump": "simkit.load(path)",
     "save": "the command simkit save",
-}
+})  # fmt: skip
 """Methods of a cluster."""
 
-ARGUMENTS: Final[Mapping[str, str]] = {
+ARGUMENTS: Final = by_word({
     "ns": "namespace",
     "all_namespaces": "leave namespace out for any namespace, or write namespace='*' for the whole cluster",
     "shortest": "the first path is the shortest",
-    "to": "goal",
-    "target": "goal",
-    "source": "subject",
-    "sources": "subject",
-    "user": "subject",
-    "who": "subject",
-    "principal": "subject",
-    "min_severity": "severity",
-    "level": "severity",
+    "to target": "goal",
+    "source sources user who principal": "subject",
+    "min_severity level": "severity",
     "group": "groups|subject='group:VALUE'",
     "log": "audit_log",
     "best": "the best changes in order are remediation_plan(best=5)",
@@ -192,7 +176,9 @@ ARGUMENTS: Final[Mapping[str, str]] = {
     "exclude": "leave the subject out: with cluster.what_if() as trial, then trial.remove_subject(...)",
     "dry_run": "try it on a fork: with cluster.what_if() as trial",
     "delete": "change the fork: with cluster.what_if() as trial, then trial.delete(...)",
-}
+    "what_if()": "trial = cluster.what_if(), then trial.delete(kind, name) or trial.apply(manifest)",
+    "history()": "history(kind, name) for one object, or simkit.history(dump, audit_log=...) for access",
+})  # fmt: skip
 """Arguments of methods of a cluster."""
 
 

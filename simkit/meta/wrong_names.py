@@ -63,7 +63,7 @@ def with_explained_calls(function: Function, hints: Mapping[str, str] = _NO_HINT
         A function with a fixed signature.
     hints
         Arguments that people guess, and what to write instead: a sentence, or ``groups|subject='group:VALUE'``,
-        of which the first that there is counts. For a ``str`` given as ``ax``: ``ax=str``.
+        of which the first that there is counts. For a ``str`` given as ``ax``: ``ax=str``. For the call: ``NAME()``.
     name
         The name in errors; empty: that of the function.
     """
@@ -114,7 +114,7 @@ def _fault(
     try:
         signature.bind(*args, **named)
     except TypeError as error:
-        return f"{name}(): {error}; {_form(name, signature)}"
+        return f"{name}(): {error}; {_form(name, signature, hints)}"
     return ""
 
 
@@ -157,7 +157,7 @@ def _wrong_type(
         return ""  # texts and lists are everywhere: it may be another one than the argument
     for given, value in signature.bind(*args, **named).arguments.items():
         if type(value).__name__ == kind and value is getattr(error, "obj", value):
-            told = hints.get(f"{given}={kind}") or _form(name, signature)
+            told = hints.get(f"{given}={kind}") or _form(name, signature, hints)
             return f"{name}(): {given} cannot be the {kind} {value!r}; {told}"
     return ""
 
@@ -167,11 +167,18 @@ def _listed(own: list[str]) -> str:
     return f" (it has {', '.join(own[:_MANY])}{more})" if own else " and no others: filter what it returns"
 
 
-def _form(name: str, signature: inspect.Signature) -> str:
-    """The form of a right call: what is needed, and what goes by name only."""
-    parameters = [one for one in signature.parameters.values() if one.name != "self"]
-    plain = [one.name for one in parameters if one.kind not in (one.KEYWORD_ONLY, one.VAR_KEYWORD)]
-    needed = [f"{one.name}=..." for one in parameters if one.kind is one.KEYWORD_ONLY and one.default is one.empty]
-    others = [f"{one.name}=" for one in parameters if one.kind is one.KEYWORD_ONLY and one.default is not one.empty]
-    told = f"write {name}({', '.join([*plain, *needed])})"
-    return told + (f", and by name {', '.join(others)}" if others else "")
+def _form(name: str, signature: inspect.Signature, hints: Mapping[str, str]) -> str:
+    """The form of a right call: that of the hint ``NAME()``, or the signature."""
+    own = [one.replace(annotation=one.empty) for one in signature.parameters.values() if one.name != "self"]
+    return f"write {hints.get(f'{name}()') or f'{name}{inspect.Signature(own)}'}"
+
+
+def by_word(hints: Mapping[str, str]) -> Mapping[str, str]:
+    """Hints by each of the words for which they stand.
+
+    Examples
+    --------
+    >>> by_word({"stale unused": "audit(checks='stale')"})["unused"]
+    "audit(checks='stale')"
+    """
+    return {word: hint for words, hint in hints.items() for word in words.split()}

@@ -28,15 +28,17 @@ def cluster() -> Any:
     [
         (
             lambda c: c.who_can("get", "secrets", "billing"),
-            r"write who_can\(verb, resource\), and by name .*namespace=",
+            r"write who_can\(verb, resource='', \*, .*namespace=None",
         ),
         (lambda c: c.who_can("get", "secrets", ns="billing"), "no argument 'ns'; did you mean namespace"),
         (lambda c: c.bindings(role="cluster-admin"), "no argument 'role' and no others: filter what it returns"),
         (lambda c: c.can("alice"), "missing a required argument: 'verb'"),
-        (lambda c: c.compare(c), r"by name before="),
-        (lambda c: c.cut(5), r"goal cannot be the int 5; write cut\(goal\)"),
+        (lambda c: c.compare(c), r"write compare\(\*, before=None"),
+        (lambda c: c.what_if("delete x"), r"write trial = cluster\.what_if\(\), then trial\.delete\(kind, name\)"),
+        (lambda c: c.history(), r"or simkit\.history\(dump, audit_log=\.\.\.\) for access"),
+        (lambda c: c.cut(5), r"goal cannot be the int 5; write cut\(goal="),
         (lambda c: c.escalations(5), "subject cannot be the int 5"),
-        (lambda c: c.escalations().prove(3), r"sandbox cannot be the int 3; write prove\(sandbox\)"),
+        (lambda c: c.escalations().prove(3), r"sandbox cannot be the int 3; write prove\(sandbox=None"),
     ],
 )
 def test_wrong_arguments_are_answered_with_the_right_ones(cluster: Any, call: Any, told: str) -> None:
@@ -46,7 +48,19 @@ def test_wrong_arguments_are_answered_with_the_right_ones(cluster: Any, call: An
 
 
 @pytest.mark.parametrize(
-    "name", ["what_can", "shortest_path", "diff", "impact", "removals", "plot", "heatmap", "who_cann"]
+    "name",
+    [
+        "what_can",
+        "shortest_path",
+        "diff",
+        "impact",
+        "removals",
+        "plot",
+        "heatmap",
+        "who_cann",
+        "anonymous",
+        "since_when",
+    ],
 )
 def test_names_that_are_not_there_are_answered(cluster: Any, name: str) -> None:
     """A hint, and no attribute for those who only look."""
@@ -139,6 +153,9 @@ def test_questions_that_mean_something_else_are_refused(cluster: Any) -> None:
             cluster.who_can(*words)
     with warnings.catch_warnings():
         assert len(cluster.who_can("get", "pods/log"))
+    assert cluster.who_can("exec").equals(cluster.who_can("exec", "pods"))
+    with pytest.raises(SimkitError, match="no verb 'exec'"):
+        cluster.who_can("exec", url="/metrics")
 
 
 def test_a_module_answers_too() -> None:
@@ -152,11 +169,11 @@ def test_a_module_answers_too() -> None:
 @pytest.mark.parametrize(
     ("call", "told"),
     [
-        (lambda: simkit.demo("x"), r"write demo\(\), and by name release="),  # type: ignore[call-arg]
-        (lambda: simkit.load("a.yaml", "b.yaml"), r"write load\(source\)"),  # type: ignore[call-arg]
+        (lambda: simkit.demo("x"), r"write demo\(\*, release="),  # type: ignore[call-arg]
+        (lambda: simkit.load("a.yaml", "b.yaml"), r"write load\(source, \*, release="),  # type: ignore[call-arg]
         (lambda: simkit.Options(relase="1.33"), "did you mean release"),  # type: ignore[call-arg]
         (lambda: simkit.Cluster(1.33), r"Cluster\('1.33'\)"),  # type: ignore[arg-type]
-        (lambda: simkit.demo().audit().filter("high"), r"by name severity="),  # type: ignore[call-arg]
+        (lambda: simkit.demo().audit().filter("high"), r"write filter\(\*, severity="),  # type: ignore[call-arg]
     ],
 )
 def test_functions_and_results_tell_their_arguments(call: Callable[[], object], told: str) -> None:

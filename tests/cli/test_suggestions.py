@@ -25,7 +25,16 @@ from simkit.cli import main
         ("graph -n billing --demo", "write simkit escalations --graph FILE"),
         ("escalations --demo --bloodhound x.json", "write --graph paths.json with simkit escalations"),
         ("who-can get secrets --demo --exclude user:ann", "write simkit what-if remove WHO cluster.yaml"),
-        ("bindings --demo --plot x.png", "unrecognized arguments: --plot; see simkit bindings --help"),
+        ("bindings --demo --plot x.png", "pictures are written by --plot FILE of exposure"),
+        ("stale", "there is no command 'stale'; write simkit audit cluster.yaml --stale"),
+        ("rbac --demo", "write simkit audit cluster.yaml"),
+        ("crd old new", "did you mean 'crd-diff'?"),
+        ("dump --demo --to x.json", "simkit redact --demo --to FILE"),
+        ("who-can get secrets --to=x.xlsx --demo", "write the answer to a file with > FILE"),
+        ("who-can get secrets -o x.xlsx --demo", "write the answer to a file with -o csv > x.csv"),
+        ("cut --demo cluster-admin", "'cluster-admin' is read as a path, and a goal, role or subject needs its option"),
+        ("permissions --as sa:a/b --demo", "name the subject as a word"),
+        ("serve --http", "unrecognized arguments: --http"),
         ("who-can read secrets --demo", "reading is get (one object), list (all) and watch"),
         ("audit --demo --format json", "write -o FORMAT"),
         ("audit --demo -o report.html", "simkit audit --html report.html"),
@@ -49,7 +58,7 @@ def test_a_wrong_guess_is_answered_with_the_right_word(
 
 
 def test_the_dump_may_stand_before_the_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """And the release of an upgrade behind it; a plan tells that the cluster comes first."""
+    """And the release of an upgrade at either side of it; a plan tells that the cluster comes first."""
     dump, manifests = tmp_path / "dump.json", tmp_path / "role.yaml"
     simkit.Cluster(seed=1).save(dump)
     rule = "{apiGroups: [''], resources: [pods], verbs: [get]}"
@@ -58,7 +67,7 @@ def test_the_dump_may_stand_before_the_words(tmp_path: Path, capsys: pytest.Capt
     assert main(["who-can", str(dump), "get", "secrets"]) == 0
     assert "group:system:masters" in capsys.readouterr().out
     assert main(["what-if", str(dump), "delete", "clusterrolebinding", "cluster-admin"]) == 1
-    assert main(["upgrade", str(dump), "1.33"]) == 0
+    assert main(["upgrade", str(dump), "1.33"]) == main(["upgrade", "1.33", str(dump)]) == 0
     assert main(["plan", str(manifests), str(dump)]) == 1
     assert f"as in simkit plan {dump} {manifests}" in capsys.readouterr().err
 

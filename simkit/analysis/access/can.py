@@ -211,7 +211,7 @@ def can(
     >>> bool(cluster.can("user:ann", "delete", "nodes")), bool(cluster.can("group:system:masters", "delete", "nodes"))
     (False, True)
     """
-    connection = "" if api_group is not None else connection_subresource(snapshot, verb, resource)
+    connection = "" if url or api_group is not None else connection_subresource(snapshot, verb, resource)
     if connection:
         options: dict[str, Any] = {"name": name, "namespace": namespace, "members": members}
         options["groups"] = several_groups(groups)

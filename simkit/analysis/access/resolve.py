@@ -132,7 +132,7 @@ def resolve_permission(
     if not resource and not url and _is_resource(catalogue_of(snapshot), verb.partition("/")[0]):
         raise SimkitError(f"{verb!r} is a resource; name the verb before it, as in get {verb}")
     if bool(resource) == bool(url):
-        raise SimkitError(f"say what {verb!r} is asked for, in one way: a resource such as pods, or a path as /metrics")
+        raise SimkitError(f"{verb!r} needs either a resource, such as pods, or a path, such as /metrics")
     if url:
         return Permission(verb, url=url)
     word, _, behind = resource.partition("/")
@@ -256,7 +256,7 @@ def connection_subresource(snapshot: Snapshot, verb: str, resource: str) -> str:
     'exec'
     """
     found = CONNECTIONS.get(verb, "") if isinstance(verb, str) else ""
-    word, _, behind = resource.partition("/")
+    word, _, behind = (resource or PODS.resource).partition("/")
     if not found or behind not in ("", found):
         return ""
     try:

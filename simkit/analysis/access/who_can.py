@@ -165,7 +165,7 @@ def holders_of(
 ) -> Holders:
     """The answer of ``who_can`` to the same arguments, made without pandas."""
     members = members_in(snapshot, members)
-    connection = "" if api_group is not None else connection_subresource(snapshot, verb, resource)
+    connection = "" if url or api_group is not None else connection_subresource(snapshot, verb, resource)
     if connection:
         options: dict[str, Any] = {"name": name, "namespace": namespace, "expand_groups": expand_groups}
         options |= {"members": members, "max_hops": max_hops}
