@@ -15,7 +15,7 @@ from simkit.meta.distribution import install_hint
 from simkit.meta.errors import SimkitError
 from simkit.meta.visible_text import html_text, visible_lines
 from simkit.meta.whole_file import write_whole
-from simkit.meta.wrong_names import absent, explains_wrong_calls, with_explained_calls
+from simkit.meta.wrong_names import absent, by_word, explains_wrong_calls, with_explained_calls
 from simkit.present.escaping import csv_cell
 from simkit.present.readable_table import cell, html_page, is_missing
 from simkit.seams.caveats import Caveat
@@ -24,13 +24,13 @@ from simkit.seams.snapshot import Sandbox
 if TYPE_CHECKING:
     import pandas as pd
 
-GUESSED: Final[Mapping[str, str]] = {
+GUESSED: Final = by_word({
     "shortest": "[0]; paths are sorted, the shortest first",
     "proof": "prove()",
     "ok": "holds",
     "requests": "to_frame(), which has a row for each request",
-    "table": "to_frame()",
-    "df": "to_frame()",
+    "table df objects": "to_frame()",
+    "subject subjects": "to_frame()['subject']",
     "as_dict": "to_dict()",
     "to_yaml": "yaml()",
     "manifest": "manifests()",
@@ -39,14 +39,13 @@ GUESSED: Final[Mapping[str, str]] = {
     "save": "to_html(path), to_csv(path) or to_excel(path)",
     "critical": "filter(severity='critical')",
     "savefig": "plot().figure.savefig",
-    "objects": "to_frame()",
     "graph": "to_networkx()",
     "explain": "print() of it, or of one of its rows",
     "to_bloodhound": "simkit.analysis.write_graph(found.to_networkx(), 'paths.json')",
     "to_graphml": "simkit.analysis.write_graph(found.to_networkx(), 'paths.graphml')",
     "breaks": "verify()",
     "filter": "to_frame().query(\"COLUMN == 'VALUE'\")",
-}
+})  # fmt: skip
 """Names that people guess, and what to write instead."""
 
 JsonValue = dict[str, "JsonValue"] | list["JsonValue"] | str | int | float | bool | None

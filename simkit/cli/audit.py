@@ -34,7 +34,7 @@ from simkit.present.escaping import markdown_cell
 
 if TYPE_CHECKING:
     from simkit.analysis.causes import Causes
-    from simkit.analysis.findings import Audit, Check, Finding
+    from simkit.analysis.findings import Audit, Finding
     from simkit.analysis.findings.suppress import Accepted, SuppressedAudit
     from simkit.snapshot.dump import Dump
 
@@ -158,7 +158,7 @@ def _add_accepting(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Audit, write, and return the exit code."""
-    from simkit.analysis.findings import audit
+    from simkit import analysis
 
     if args.stale:
         args.check, args.show = [*(args.check or ()), "stale"], args.show or "info"
@@ -166,14 +166,14 @@ def run(args: argparse.Namespace) -> int:
     dump = opened(args)
     warn_of_unknown_namespace(dump, args.namespace)
     paths = [datasets.DEMO] if args.demo else paths_of(args)
-    rules = _own_checks(args.rules) if args.rules is not None else ()
-    made = audit(
+    file = (paths or ["cluster"])[0]
+    made = analysis.audit(
         dump.snapshot(),
         include_defaults=args.include_defaults,
         checks=args.check,
         members=read_members(args),
         managed=args.managed,
-        rules=rules,
+        rules=analysis.read_rules(args.rules) if args.rules is not None else (),
         severity=args.severity,
         namespace=args.namespace,
         framework=args.framework,
@@ -186,8 +186,7 @@ def run(args: argparse.Namespace) -> int:
     grouped = None
     if args.output in reports.FORMS:
         least = None if args.output == "sarif" else args.fail_on  # JUnit: findings count from --fail-on
-        cases = _cases(sifted, dump, paths, least, args)
-        write_report(args.output, cases, name="audit")
+        write_report(args.output, audit_cases(sifted, dump, file, least, args.check), name="audit")
     else:
         grouped = _write(found, sifted.accepted, dump, args)
     note_skipped(found.set_aside)
@@ -196,8 +195,9 @@ def run(args: argparse.Namespace) -> int:
         found.to_excel(args.excel)
         note(f"the findings are in {args.excel}")
     if args.sarif is not None:
-        cases = _cases(sifted, dump, paths, None, args)
-        _save(args.sarif, json_text(reports.sarif(cases, limits.caveats(), name="simkit-audit")))
+        cases = audit_cases(sifted, dump, file, None, args.check)
+        write_whole(args.sarif, json_text(reports.sarif(cases, limits.caveats(), name="simkit-audit")))
+        note(f"the findings are in {args.sarif}")
     changes = None
     if args.html is not None or args.json is not None or earlier is not None:
         of_report = None if sifted.accepted else grouped  # a report groups accepted findings, too
@@ -207,25 +207,6 @@ def run(args: argparse.Namespace) -> int:
     if args.fail_on_new and changes is not None:
         return 1 if grown(changes, args.fail_on) else 0
     return 1 if len(found.filter(severity=args.fail_on)) else 0
-
-
-def _own_checks(path: Path) -> Sequence[Check]:
-    from simkit.analysis.findings.custom import read_rules
-
-    return read_rules(path)
-
-
-def _cases(
-    sifted: SuppressedAudit, dump: Dump, paths: list[str], least: str | None, args: argparse.Namespace
-) -> list[reports.Case]:
-    """The audit as cases for build servers."""
-    return audit_cases(sifted, dump, paths[0] if paths else "cluster", least, args.check)
-
-
-def _save(target: Path, text: str) -> None:
-    """Write a file beside the answer, and say where it is."""
-    write_whole(target, text)
-    note(f"the findings are in {target}")
 
 
 def _name(paths: list[str], args: argparse.Namespace) -> str:
@@ -307,8 +288,7 @@ def _write(found: Audit, accepted: Sequence[Accepted], dump: Dump, args: argpars
     if args.output in ("json", "yaml"):
         skipped = [{"check": one.check, "reason": one.reason} for one in found.skipped]
         aside = [{"check": one.finding.check, "message": one.finding.message, "reason": one.reason} for one in accepted]
-        counts = found.counts()
-        told = {"counts": counts, "findings": found.to_records(), "skipped": skipped, "accepted": aside}
+        told = {"counts": found.counts(), "findings": found.to_records(), "skipped": skipped, "accepted": aside}
         if args.framework:
             told["controls"] = framework_named(args.framework).rows(found)
         write_value(told, args.output)
@@ -368,7 +348,7 @@ def _write_tables(found: Audit, args: argparse.Namespace) -> None:
     write_rows(("worst", "check", "findings", "title"), counted_rows, args.output, empty="there are no findings")
     least = args.show or args.severity or "high"
     shown = found.filter(severity=least)
-    rows = [{**_columns(finding), "severity": finding.severity.word} for finding in shown]
+    rows = [{**{name: getattr(one, name) for name in SHOWN}, "severity": one.severity.word} for one in shown]
     told = f"{len(shown)} of {counted(len(found.findings), 'finding')} {'is' if len(shown) == 1 else 'are'}"
     print(f"\n{told} {least} or worse{':' if shown else ''}\n")
     if shown:
@@ -381,8 +361,3 @@ def _write_tables(found: Audit, args: argparse.Namespace) -> None:
 def _in_words(counts: Any) -> str:
     """The number of findings of each severity."""
     return ", ".join(f"{number} {word}" for word, number in counts.items())
-
-
-def _columns(finding: Finding) -> dict[str, Any]:
-    """The columns of a finding that tables show."""
-    return {name: getattr(finding, name) for name in SHOWN}

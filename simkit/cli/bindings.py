@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from simkit.cli.output import add_output, write_rows
+from simkit.cli.questions import note_unknown_subjects
 from simkit.cli.source import add_namespace, add_source, read
 
 DESCRIPTION = "Lists ClusterRoleBindings and RoleBindings, with a row for each subject."
@@ -32,7 +33,9 @@ def run(args: argparse.Namespace) -> int:
     """Answer, and return the exit code."""
     from simkit.analysis import bindings, parse_subject, text_of
 
-    found = bindings(read(args, namespace=args.namespace))
+    snapshot = read(args, namespace=args.namespace)
+    note_unknown_subjects(snapshot, args)
+    found = bindings(snapshot)
     if args.role:
         found = found[found["role"].isin(args.role)]
     if args.subject:

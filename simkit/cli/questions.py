@@ -47,7 +47,8 @@ def unknown_subject(snapshot: Snapshot, subject: str, args: argparse.Namespace, 
     """A sentence on a subject that no binding names; empty for others, and where groups are given that it may be in."""
     from simkit.analysis.rbac.unknown_names import unnamed
 
-    return "" if args.members or getattr(args, "groups", ()) else unnamed(snapshot, subject, warned=warned)
+    grouped = any(getattr(args, name, ()) for name in ("members", "groups"))
+    return "" if grouped else unnamed(snapshot, subject, warned=warned)
 
 
 def settle_words(args: argparse.Namespace) -> None:
@@ -66,10 +67,15 @@ def settle_words(args: argparse.Namespace) -> None:
 def note_remarks(snapshot: Snapshot, args: argparse.Namespace) -> None:
     """Tell what a verb, a resource and a name mean, where they mean less than they seem to."""
     from simkit.analysis.access.near_misses import remarks
+    from simkit.analysis.access.resolve import resolve_permission
 
     if args.api_group is None:
         for remark in remarks(snapshot, args.verb, args.resource, name=args.name, url=args.url):
             note(remark)
+    if args.api_group is None and args.namespace and args.resource:
+        asked = resolve_permission(snapshot, args.verb, args.resource)
+        if not asked.is_placed and not asked.is_namespace:
+            note(f"{args.resource} is not namespaced, so -n {args.namespace} does not apply")
     if args.name and not args.namespace and _is_namespace(snapshot, args.resource, args.name):
         note(f"{args.name} is taken for the name of an object; in the namespace {args.name}: -n {args.name}")
 

@@ -79,11 +79,11 @@ def _release_of(dump: Dump, args: argparse.Namespace, log: AuditLog | None) -> s
     before = [each for each in RELEASES if args.manifests and target and minor_of(each) < minor_of(target)]
     release = release_of(map(Item, dump.objects), log) or (before[-1] if before else "")
     if not release and not target:
-        note(f"the release of the cluster is not known and taken for {dump.release}; --from-release says it")
+        note(f"the release of the cluster is unknown; assuming {dump.release}, unless --from-release names it")
         return dump.release
     if not release:
         raise SimkitError(
-            "the release of the cluster is not known, and what an upgrade removes depends on it: --from-release says "
-            f"it; simkit upgrade --to {target} looks at all changes up to the target"
+            "the release of the cluster is unknown, and what an upgrade removes depends on it: name it with "
+            f"--from-release, or use simkit upgrade --to {target}, which reports all changes up to the target"
         )
     return release

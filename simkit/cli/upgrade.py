@@ -102,9 +102,9 @@ def run(args: argparse.Namespace) -> int:
     _require_something(items, args)
     since = args.since if args.since is not None else release or release_of(items.items, args.audit_log)
     if not since:
-        note("the release of the cluster is not known: all changes up to the target count; --from says it")
+        note("the release of the cluster is unknown, so all changes up to the target count; name it with --from")
         if args.audit_log:
-            note("recorded requests were not decided by the authorizers of both releases: that needs --from")
+            note("recorded requests were not authorized at both releases, which needs --from")
     span = ReleaseSpan.of(since, args.to)
     sandbox = _cluster(span, items, args.cloud) if args.validate or args.prove or (args.audit_log and since) else None
     found = report_of(
@@ -132,7 +132,7 @@ def without_accepted(found: UpgradeReport, args: argparse.Namespace) -> UpgradeR
     for each in sifted.expired:
         complain(f"a suppression has expired on {each.expires}: {each.reason}")
     for each in sifted.unused:
-        note(f"a suppression means nothing here: {each.reason}")
+        note(f"a suppression matches no row: {each.reason}")
     return sifted.report
 
 
@@ -268,7 +268,7 @@ def _cluster(span: ReleaseSpan, items: Items, cloud: list[str]) -> Cluster:
 
 def _table_form(form: str) -> str:
     if form in FORMS:
-        raise SimkitError(f"plans and proofs are tables, which -o {form} is not")
+        raise SimkitError(f"-o {form} is not available for plans and proofs")
     return form
 
 

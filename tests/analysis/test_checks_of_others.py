@@ -33,7 +33,7 @@ def test_a_check_that_fails_is_a_row() -> None:
     row = table[table["check"] == "broken"].iloc[0]
     assert (row["severity"], row["message"]) == (
         "high",
-        "The check failed, so that nothing is known of it: ValueError: no such column",
+        "The check failed, so its findings are unknown: ValueError: no such column",
     )
     assert audit(EMPTY, rules=[BROKEN]).counts()["high"] == 1
 

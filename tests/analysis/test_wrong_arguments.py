@@ -101,7 +101,7 @@ def test_an_account_that_is_not_there_gets_a_warning(cluster: Any) -> None:
 )
 def test_the_names_of_the_server_are_told(cluster: Any, subject: str, meant: str) -> None:
     """A user who is named anonymous is authenticated, and may more than somebody who is anonymous."""
-    with pytest.warns(UnknownSubject, match=f"the server's own is {meant}"):
+    with pytest.warns(UnknownSubject, match=f"did you mean {meant}"):
         cluster.can(subject, "get", "pods")
 
 

@@ -110,7 +110,7 @@ def test_a_dump_is_written(
     copy = simkit.load(path)
     assert copy.release == "1.33", "the dump tells it"
     assert main(["upgrade", str(path), "--to", "1.34"]) in (0, 1)
-    assert "the release of the cluster is not known" not in capsys.readouterr().err
+    assert "the release of the cluster is unknown" not in capsys.readouterr().err
     assert copy.findings().equals(cluster.findings())
     assert copy.get("secret", "db", "shop")["data"] == {"password": ""}
     assert main(["dump", "secrets", "--secrets", "--kubeconfig", str(kubeconfig), "--to", str(path)]) == 0

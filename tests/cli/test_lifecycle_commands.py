@@ -218,7 +218,7 @@ def test_the_release_is_that_of_what_was_answered(
     assert main(command) == breaking
     told = capsys.readouterr()
     assert [row["breaks"] for row in orjson.loads(told.out)] == [bool(breaking)]
-    assert ("is not known and taken for 1.30" in told.err) == (not breaking)
+    assert ("is unknown; assuming 1.30" in told.err) == (not breaking)
 
 
 def test_words_beside_a_release_are_paths(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

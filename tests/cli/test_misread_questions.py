@@ -38,6 +38,8 @@ TOLD = {
     ("who-can", "get", "pods/*", "--demo"): "'*' is taken literally",
     ("who-can", "get", "/a/*/b", "--demo"): "'*' is taken literally",
     ("who-can", "create", "pods/exec", "--demo"): "create or get is enough for exec",
+    ("who-can", "list", "nodes", "-n", "billing", "--demo"): "nodes is not namespaced, so -n billing does not apply",
+    ("bindings", "--subject", "release-train", "--demo"): "did you mean sa:ci/release-train?",
 }
 REFUSED = {
     ("permissions", "nobody-here", "--demo"): "no binding names user:nobody-here",

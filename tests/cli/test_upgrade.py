@@ -172,7 +172,7 @@ def test_callers_that_have_stopped(folder: str, tmp_path: Path, capsys: pytest.C
     ("rule", "code", "told"),
     [
         ("{check: api-version, kind: CronJob, name: 'night*', reason: goes in May}", 0, ""),
-        ("{check: api-version, name: other, reason: goes in May}", 1, "means nothing"),
+        ("{check: api-version, name: other, reason: goes in May}", 1, "matches no row"),
         ("{kind: CronJob, reason: goes in May, expires: 2020-01-31}", 1, "expired on 2020-01-31"),
         ("{reason: goes in May}", 2, "say what is accepted"),
         ("{kind: CronJob}", 2, "reason"),

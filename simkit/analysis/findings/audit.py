@@ -327,7 +327,7 @@ def _judged(given: Any) -> list[Finding]:
 
 def _failed(check: Check, error: BaseException) -> Finding:
     """The finding that stands for those of a check that failed."""
-    message = f"The check failed, so that nothing is known of it: {type(error).__name__}: {error}"
+    message = f"The check failed, so its findings are unknown: {type(error).__name__}: {error}"
     return check.finding(message, fix="Fix the check, or report the error to the package that it is from.")
 
 

@@ -166,7 +166,7 @@ class ObjectClaims:
         if refusing is not None:
             refused = created(_enforced(_prepared(sandbox, write), [refusing]), write, self.resource)
             if refused.status < 400 or POLICY not in _message(refused):
-                raise NotReproduced(f"the server takes what the policies refuse: {_json(write)}")
+                raise NotReproduced(f"the server accepts what the policies deny: {_json(write)}")
         return Witness(write, executed=True)
 
 

@@ -86,7 +86,8 @@ def unnamed(snapshot: Snapshot, subject: Subject | str, *, warned: bool = False)
     told = f"no binding names {text_of(who)}"
     if index.entries is not None and who.name.startswith("arn:"):
         return f"{told}; write {PRINCIPAL}{who.name} for a role or user of IAM"
-    near = get_close_matches(text_of(who), map(text_of, named), n=1, cutoff=_SIMILAR)
+    same = [text_of(one) for one in index.subjects() if one.kind == SERVICE_ACCOUNT and one.name == who.name]
+    near = same or get_close_matches(text_of(who), map(text_of, named), n=1, cutoff=_SIMILAR)
     return doubt_about(snapshot, who) or (f"{told}; did you mean {near[0]}?" if near else told)
 
 
@@ -116,7 +117,7 @@ def doubt_about(snapshot: Snapshot, subject: Subject | str) -> str:
     if any(True for _ in index.grants_of_subject(who)):
         return ""
     if meant is not None:
-        return f"no binding names {text_of(who)}; the server's own is {text_of(meant)}"
+        return f"no binding names {text_of(who)}; did you mean {text_of(meant)}?"
     if who.kind == USER and any(True for _ in index.grants_of_subject(group)):
         return f"no binding names {text_of(who)}; did you mean {text_of(group)}?"
     return ""

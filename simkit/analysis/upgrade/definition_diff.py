@@ -280,7 +280,7 @@ def _objects(fork: Sandbox, name: str, definition: Object) -> Iterator[Definitio
             refused.setdefault((wanted, said), []).append(obj)
     for (version, said), found in refused.items():
         example = f"{namespace_of(found[0])}/{name_of(found[0])}".strip("/")
-        why = "They cannot be created again, as from a backup; with ratcheting they can still be changed elsewhere."
+        why = "They cannot be created again, for example from a backup. With ratcheting, other fields can still change."
         yield DefinitionChange(
             "high", True, name, version, "", f"stored objects are refused: {said}", why, len(found), example
         )

@@ -60,7 +60,7 @@ class UnknownFields:
             check=FIELD,
             what=f"A field is dropped, and refused by strict validation: {problem}",
             evidence=f"release {last} knows it, {self.span.end} does not",
-            remedy="Leave the field out, or use what took its place.",
+            remedy="Remove the field, or use its replacement.",
             source=SOURCE,
             field=_field(problem),
         )
@@ -115,7 +115,7 @@ def validation_breaks(items: Iterable[Item], sandbox: Sandbox, span: ReleaseSpan
                 item, release=span.end, severity="high", check=VALIDATION,
                 what=f"{span.end} refuses it: {said[:_LONGEST]}",
                 evidence=f"tried on forks: {span.start} takes it, {span.end} does not",
-                remedy="Correct what the message names, before the upgrade.", source=SOURCE,
+                remedy="Before the upgrade, correct what the message names.", source=SOURCE,
             )  # fmt: skip
         elif item.origin != "stored":
             yield break_of(

@@ -349,7 +349,7 @@ def _row(refused: Sequence[Refusal], span: ReleaseSpan) -> Break:
         first.who,
         f"{count} recorded request{'' if count == 1 else 's'}{example}; sent to forks: {span.start} answers "
         f"{first.before.status}, {first.release} {first.after.status}",
-        "Before the upgrade, grant what the answer names where the access is meant, or change the request.",
+        "Before the upgrade, grant what the answer names if the access is intended, or change the request.",
         _SOURCE,
         request.api_version,
     )
@@ -368,6 +368,6 @@ def _undecided(requests: Sequence[RecordedRequest], span: ReleaseSpan) -> Break:
         f"{len(requests)} distinct requests",
         first_of(callers, 4),
         "sent to a fork",
-        "Read a dump with the bindings of these users (simkit dump prints the commands), taken when the log was.",
+        "Use a dump with the bindings of these users, made at the time of the log (simkit dump prints the commands).",
         _SOURCE,
     )

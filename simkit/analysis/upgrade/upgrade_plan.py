@@ -208,7 +208,7 @@ def _rollback(span: ReleaseSpan, items: Sequence[Item]) -> Iterator[PlanStep]:
             names = ", ".join(sorted(str(each.group_resource) for each in new))
             yield PlanStep(
                 hop, ROLLBACK, False, f"Do not use {names} before the hop is kept.",
-                f"{before} does not know them: after a way back nobody sees the objects",
+                f"{before} does not serve them: after a rollback nobody can read the objects",
                 len(new), hop, names.partition(",")[0], GUIDE,
             )  # fmt: skip
         yield from (step for kind, step in _unreadable(before, hop) if kind in kinds)
