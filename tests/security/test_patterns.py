@@ -30,6 +30,7 @@ def test_patterns_that_are_made_are_known() -> None:
     assert len(USES) > 150
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(4))
 def test_no_pattern_backtracks(part: int) -> None:
     """The price of the worst of some hundred texts, made of what the pattern itself names, grows with its length."""
@@ -38,12 +39,14 @@ def test_no_pattern_backtracks(part: int) -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pattern", ["(a+)+b", "(a|a)*b", r"\s*\n", "(?:x*y*)*z"])
 def test_the_search_for_texts_finds_bad_patterns(pattern: str) -> None:
     """It knows those that everybody warns of."""
     assert growing(Use("", 1, pattern, re.DOTALL, frozenset({"search"})))
 
 
+@pytest.mark.slow
 def test_steps_are_counted_by_a_true_matcher() -> None:
     """The matcher that counts them finds what ``re`` finds, with every pattern of the source."""
     for use in USES:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import cache
 from random import Random
 from typing import Any
 
@@ -37,12 +38,19 @@ USERS = ("user:ann", "user:bob", "sa:dev/app")
 ASKED = [(user, verb, resource) for user in USERS for verb in ("get", "delete") for resource in ("pods", "secrets")]
 
 
-def recorded(level: str, seed: int, steps: int) -> tuple[Cluster, list[tuple[float, Snapshot]]]:
-    """A cluster with a log of this level after random changes of access, and its states after each."""
-    clock = SimulatedClock(START)
-    cluster = Cluster(options=Options(seed=1, clock=clock, audit_policy=level))
+@cache
+def settled(level: str) -> Cluster:
+    """A cluster with one namespace whose account is there."""
+    cluster = Cluster(options=Options(seed=1, clock=SimulatedClock(START), audit_policy=level))
     cluster.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "dev"}}, identity=ADMIN)
     cluster.settle()
+    return cluster
+
+
+def recorded(level: str, seed: int, steps: int) -> tuple[Cluster, list[tuple[float, Snapshot]]]:
+    """A cluster with a log of this level after random changes of access, and its states after each."""
+    cluster = settled(level).fork()
+    clock = cluster.clock
     states, random = [(clock.now(), state_of(cluster))], Random(seed)
     for _ in range(steps):
         clock.advance(60)

@@ -240,10 +240,10 @@ _VALUES = st.dictionaries(st.sampled_from("abcd"), st.sampled_from("123"), max_s
 
 @given(before=_VALUES, after=_VALUES, by_others=_VALUES)
 def test_config_maps_end_as_the_model_says(
-    before: dict[str, str], after: dict[str, str], by_others: dict[str, str]
+    cluster: Cluster, before: dict[str, str], after: dict[str, str], by_others: dict[str, str]
 ) -> None:
     """Keys that were configured and are no longer go, those of others stay, and the plan lists just the difference."""
-    made = Cluster(seed=1)
+    made = cluster.fork()
 
     def config(data: dict[str, str]) -> dict[str, Any]:
         return {
