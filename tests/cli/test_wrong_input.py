@@ -229,7 +229,9 @@ def test_a_file_that_is_not_there_is_named(capsys: pytest.CaptureFixture[str]) -
 def test_a_sqlite_file_is_not_encrypted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A configuration of encryption is refused where nothing would be encrypted, by a server too."""
     store = f"sqlite:{tmp_path}/a.db"
-    for words in (["save", "--demo", "--to", store], ["serve", "--secure-port", "0", "--storage", store]):
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    for words in (["save", "--demo", "--to", store], ["serve", "--secure-port", port, "--storage", store]):
         assert main([*words, "--encryption-provider-config", "any.yaml"]) == 2
         assert "is for an etcd" in capsys.readouterr().err
 
