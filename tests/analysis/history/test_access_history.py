@@ -51,6 +51,7 @@ def recorded(level: str, seed: int, steps: int) -> tuple[Cluster, list[tuple[flo
     """A cluster with a log of this level after random changes of access, and its states after each."""
     cluster = settled(level).fork()
     clock = cluster.clock
+    assert isinstance(clock, SimulatedClock)
     states, random = [(clock.now(), state_of(cluster))], Random(seed)
     for _ in range(steps):
         clock.advance(60)
@@ -269,6 +270,7 @@ def told(resource: str = "pods") -> tuple[Cluster, AccessHistory]:
     cluster, states = recorded("RequestResponse", 0, 0)
     clock = cluster.clock
     assert isinstance(clock, SimulatedClock)
+    assert isinstance(clock, SimulatedClock)
     for who, act in (
         (ADMIN, lambda who: cluster.apply([role("r", rule("get", resource))], identity=who)),
         (
@@ -353,6 +355,7 @@ def test_patches(level: str) -> None:
     """A merge patch is applied to what is known; what server-side apply did to owned fields is not guessed."""
     cluster, states = recorded(level, 0, 0)
     clock = cluster.clock
+    assert isinstance(clock, SimulatedClock)
     assert isinstance(clock, SimulatedClock)
     clock.advance(60)
     from simkit.meta.message import Request
