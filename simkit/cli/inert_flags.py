@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from simkit.cli.notes import note
 
@@ -96,24 +96,16 @@ INERT: Final[Mapping[str, Sequence[str]]] = {
 """Names of flags without effect, with the reason."""
 
 
-class _Told(argparse.Action):
-    """Records that a flag was used."""
-
-    def __call__(
-        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: str | None = None
-    ) -> None:
-        namespace.inert = [*getattr(namespace, "inert", ()), (option or "").lstrip("-")]
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags; the help does not list them."""
     for names in INERT.values():
         for name in names:
-            parser.add_argument(f"--{name}", nargs="?", action=_Told, default=argparse.SUPPRESS, help=argparse.SUPPRESS)
+            parser.add_argument(f"--{name}", nargs="?", dest=name, default=argparse.SUPPRESS, help=argparse.SUPPRESS)
 
 
 def tell(args: argparse.Namespace) -> None:
     """Report each used flag that has no effect, with the reason."""
-    why = {name: reason for reason, names in INERT.items() for name in names}
-    for name in dict.fromkeys(getattr(args, "inert", ())):
-        note(f"--{name} has no effect: {why[name]}")
+    for reason, names in INERT.items():
+        for name in names:
+            if hasattr(args, name):
+                note(f"--{name} has no effect: {reason}")

@@ -30,12 +30,10 @@ _HELP: Final = "the format of the answer (default: table; wide: with every colum
 def add_output(parser: argparse.ArgumentParser, *, faults: bool = False) -> None:
     """Add the option ``--output`` to a command; with ``faults`` it can also be a report for build servers."""
     formats = (*FORMATS, *reports.FORMS) if faults else FORMATS
-    parser.add_argument("-o", "--output", choices=formats, default="table", metavar="FORMAT", help=_choices(formats))
+    parser.add_argument(
+        "-o", "--output", choices=formats, default="table", metavar="FORMAT", help=f"{_HELP}: {', '.join(formats)}"
+    )
     parser.add_argument("--no-headers", action="store_true", help="print tables without the header row")
-
-
-def _choices(formats: Sequence[str]) -> str:
-    return f"{_HELP}: {', '.join(formats)}"
 
 
 def write_rows(
@@ -88,12 +86,8 @@ def write_report(form: str, cases: Sequence[Case], *, name: str = "") -> None:
     if form == "junit":
         text = reports.junit(title, cases, told)
     else:
-        text = json_text(reports.sarif(cases, told, name=_dashed(title)))
+        text = json_text(reports.sarif(cases, told, name=title.replace(" ", "-")))
     sys.stdout.write(text)
-
-
-def _dashed(title: str) -> str:
-    return title.replace(" ", "-")
 
 
 def write_value(value: Mapping[str, Any] | Sequence[Any], form: str) -> None:
