@@ -57,7 +57,8 @@ class LiveCluster:
             _refuse_providers(config.kube_config, file)
             connection = config.new_client_from_config(file, context or None, persist_config=False)
         except (config.ConfigException, import_module("yaml").YAMLError, *_OF_SHAPE) as wrong:
-            raise NoConnection(f"the kubeconfig cannot be used: {type(wrong).__name__}: {wrong}") from wrong
+            hint = "name its file with kubeconfig=, --kubeconfig or KUBECONFIG, and a context in it"
+            raise NoConnection(f"the kubeconfig cannot be used: {type(wrong).__name__}: {wrong}; {hint}") from wrong
         self.server: str = connection.configuration.host
         self._client = dynamic.DynamicClient(connection, discoverer=lambda *_: None)
 
