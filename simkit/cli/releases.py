@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from simkit.cli.output import add_output, write_rows
+from simkit.cli.source import refuse
 
 DESCRIPTION = "Shows what Kubernetes releases serve by default, and what changes between them."
 EXAMPLES = """\
@@ -26,6 +27,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     parser.add_argument("release", nargs="?", default="", metavar="RELEASE", help="a release such as 1.25")
     parser.add_argument("other", nargs="?", default="", metavar="OTHER", help="another release to compare with")
+    refuse(parser, "--from", "--to", instead="name one or two releases as words: simkit releases 1.25 1.32")
     parser.add_argument("-g", "--api-group", action="append", default=[], help="only this API group; may be repeated")
     parser.add_argument("--all", action="store_true", help="include what is off by default")
     parser.add_argument("--calendar", action="store_true", help="introductions, deprecations and removals by date")

@@ -13,6 +13,8 @@ from simkit.present.readable_table import cell, is_number, text_width
 _BETWEEN: Final = "  "
 _NARROWEST: Final = 4
 """Letters of a column when not even the parts of words fit the terminal."""
+_BROKEN: Final = 10
+"""Letters of a column whose words are broken anywhere, before those of another column are."""
 _JOINT: Final = re.compile(r"(?<=[-./:@=_,])(?=[^\s])|(?<=[a-z])(?=[A-Z])")
 _CODES: Final[Mapping[str, str]] = {"bold": "1", "red": "31", "green": "32", "yellow": "33"}
 _PLAIN: Final = "\x1b[0m"
@@ -57,14 +59,18 @@ def fitted(
 
 
 def _widths(columns: Sequence[Sequence[str]], width: int) -> list[int]:
-    """The widths of columns: first texts are broken between words, then at the joints of words, then anywhere."""
+    """The widths of columns: texts are broken between words, then at the joints of words, then anywhere.
+
+    Anywhere, the columns with the longest parts of words are broken first, so that the words of others stay whole.
+    """
     room = width - len(_BETWEEN) * (len(columns) - 1)
     widths = [min(max(map(text_width, texts)), max(room, 1)) for texts in columns]
-    for parts in (str.split, _parts, _letters):
+    for parts, floor in ((str.split, _NARROWEST), (_parts, _NARROWEST), (_letters, _BROKEN), (_letters, _NARROWEST)):
+        order = list(widths) if parts is _letters else widths
         least = [max((text_width(part) for text in texts for part in parts(text)), default=0) for texts in columns]
-        least = [max(one, _NARROWEST) for one in least]
-        while sum(widths) > room and any(one > floor for one, floor in zip(widths, least)):
-            widest = max(range(len(widths)), key=lambda place: (widths[place] > least[place], widths[place]))
+        least = [max(one, floor) for one in least]
+        while sum(widths) > room and any(one > narrow for one, narrow in zip(widths, least)):
+            widest = max(range(len(widths)), key=lambda place: (widths[place] > least[place], order[place]))
             widths[widest] -= 1
     return widths
 

@@ -34,6 +34,7 @@ from simkit.cli import main
         ("who-can get secrets -o x.xlsx --demo", "write the answer to a file with -o csv > x.csv"),
         ("cut --demo cluster-admin", "'cluster-admin' is read as a path, and a goal, role or subject needs its option"),
         ("permissions --as sa:a/b --demo", "name the subject as a word"),
+        ("releases --to 1.33", "name one or two releases as words: simkit releases 1.25 1.32"),
         ("serve --http", "unrecognized arguments: --http"),
         ("who-can read secrets --demo", "reading is get (one object), list (all) and watch"),
         ("audit --demo --format json", "write -o FORMAT"),

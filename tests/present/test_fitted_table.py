@@ -30,6 +30,12 @@ admins                 pellowick:platform-
     assert fitted(HEADS, ROWS, width=50, color=False) == expected
 
 
+def test_only_the_longest_words_break_anywhere() -> None:
+    """Where not all parts of words fit, those of the other columns stay whole."""
+    text = fitted(("WHAT", "GROUP"), [("selfsubjectaccessreviews", "serviceaccounts")], width=30, color=False)
+    assert text.splitlines()[1] == "selfsubjectac  serviceaccounts"
+
+
 def test_a_wide_terminal_breaks_nothing() -> None:
     """One line for each row, with numbers at the right."""
     lines = fitted(HEADS, ROWS, width=200, color=False).splitlines()
