@@ -142,7 +142,7 @@ def run(args: argparse.Namespace) -> int:
         verified = made.verify(cluster_of(dump))
         note(str(verified))
         if not verified:
-            raise SimkitError("the cut does not hold on a fork")
+            raise SimkitError("on a fork, the changes do not close all paths")
     return 1 if rows or left else 0
 
 
@@ -173,7 +173,7 @@ def run_plan(dump: Dump, args: argparse.Namespace) -> int:
     if verified is not None:
         print(verified, file=sys.stderr)
         if not verified:
-            raise SimkitError("the plan does not hold on a fork")
+            raise SimkitError("on a fork, the plan does not close what it claims")
     return 1 if made.paths else 0
 
 

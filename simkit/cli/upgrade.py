@@ -157,7 +157,7 @@ def _read(args: argparse.Namespace) -> tuple[Items, str]:
 
     live = args.context is not None or args.kubeconfig is not None
     if sum(map(bool, (args.path, args.demo, live))) != 1 and not (args.manifests or args.audit_log or args.metrics):
-        raise SimkitError("say what to look at, in one way: paths, --context NAME for a running cluster, or --demo")
+        raise SimkitError("name one source to check: paths, --context NAME for a running cluster, or --demo")
     paths = [*args.path, *args.manifests, *([str(demo_path())] if args.demo else [])]
     source: list[Any] = [_source(path, args) for path in paths]
     if not live:

@@ -417,7 +417,7 @@ def removal_report(
         release, elements = elements[0], ()
     if bool(elements) == bool(release):
         raise SimkitError(
-            "name what is removed, in one way: API versions such as policy/v1beta1, or a release, --to 1.33 "
+            "name either API versions such as policy/v1beta1, or the release of the upgrade: --to 1.33 "
             "(in Python, release='1.33')"
         )
     now = cluster.snapshot().release
