@@ -196,6 +196,7 @@ def _source(path: str, args: argparse.Namespace) -> Any:
 
 
 def _write(found: UpgradeReport, args: argparse.Namespace) -> None:
+    from simkit.analysis.rendering import counted
     from simkit.analysis.upgrade.definitions import delays
     from simkit.analysis.upgrade.items import Break
     from simkit.analysis.upgrade.removed_resources import FAILS_ALREADY
@@ -213,8 +214,9 @@ def _write(found: UpgradeReport, args: argparse.Namespace) -> None:
             note(f"{hidden:,} {told} nothing; --all shows {'it' if hidden == 1 else 'them'}")
     if not found.callers_known:
         note("callers are not known without --audit-log")
-    cases = partial(upgrade_cases, found)
-    write_rows(Break._fields, rows, args.output, shown=SHOWN, short=_short, empty="nothing breaks", cases=cases)
+    kinds, cases = {item.obj.get("kind") for item in found.items}, partial(upgrade_cases, found)
+    empty = f"nothing breaks; read {counted(len(found.items), 'object')} of {counted(len(kinds), 'kind')}"
+    write_rows(Break._fields, rows, args.output, shown=SHOWN, short=_short, empty=empty, cases=cases)
 
 
 def _grouped(rows: Sequence[Mapping[Any, Any]]) -> list[Mapping[Any, Any]]:

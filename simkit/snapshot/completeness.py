@@ -52,8 +52,8 @@ def _named_by_files(index: ResourceIndex, flattener: ListFlattener, report: Repo
         try:
             found.add(index.catalogue.lookup(stem).storage)
         except UnknownResource:
-            hint = "name the file after the resource, or say captured=['roles'] or whatever it is"
-            report.add(file, None, "an empty list that does not say of what", hint, weight="note")
+            hint = "name the file after its resource (roles.json), or use --complete roles (captured=['roles'])"
+            report.add(file, None, "an empty list that does not name its resource", hint, weight="note")
     return found
 
 

@@ -38,7 +38,7 @@ def test_empty_files_show_nothing(tmp_path: Path) -> None:
     dump = load(tmp_path)
     assert not dump.captured
     assert "nothing is in it" in told(dump)
-    assert "an empty list that does not say of what" in told(dump)
+    assert "an empty list that does not name its resource" in told(dump)
 
 
 def test_missing_access_control_objects_are_noted() -> None:
