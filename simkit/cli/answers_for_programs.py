@@ -101,7 +101,7 @@ class ClusterQuestions:
         row = {"allowed": found.allowed, "answer": found.answer, "question": found.question}
         row["explanation"] = list(found.lines())
         told = "not known" if found.unknown else "allowed" if found.allowed else "not allowed"
-        return answer_of([row], 1, told, _limits(found.caveats))
+        return answer_of([row], 1, told, map(str, found.caveats))
 
     def permissions(self, subject: str, namespace: str = "", page: Page = 1) -> Answer:
         """List what one subject may do.
@@ -154,7 +154,7 @@ class ClusterQuestions:
 
         made = plan(self._cluster, Piece("the given manifests", manifests), namespace=namespace)
         notes = [{"section": "notes", "what": note} for note in made.notes]
-        return answer_of([*notes, *document_of(made)["rows"]], page, made.headline, _limits(made.caveats))
+        return answer_of([*notes, *document_of(made)["rows"]], page, made.headline, map(str, made.caveats))
 
     def what_if_deleted(self, kind: str, name: str, namespace: str = "", page: Page = 1) -> Answer:
         """Show the access that subjects would lose or gain if an object were deleted.
@@ -230,7 +230,3 @@ def _of_table(rows: pd.DataFrame, page: int, what: str, caveats: Iterable[object
     listed = records(rows)
     limits = dict.fromkeys([*map(str, rows.attrs.get("caveats", ())), *map(str, caveats)])
     return answer_of(listed, page, f"{len(listed):,} {what}", limits)
-
-
-def _limits(caveats: Iterable[object]) -> list[str]:
-    return [str(caveat) for caveat in caveats]

@@ -39,6 +39,7 @@ examples:
   simkit escalations cluster.yaml
   simkit escalations cluster.yaml --subject sa:ci/runner --each --prove
   simkit escalations cluster.yaml --subject sa:ci/runner --limit 1 --prove --details      # the shortest path
+  simkit escalations cluster.yaml --subject 'sa:*' --goal cluster-admin      # which service accounts reach it
   simkit escalations cluster.yaml --goal cluster-admin --max-hops 3 --allow 'group:platform-*'
   simkit escalations cluster.yaml --goal 'list secrets in payments' -o json
   simkit escalations cluster.yaml --subject pod:shop/web-0 --radius
@@ -61,7 +62,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--as",
         action="append",
         metavar="WHO",
-        help="user:alice, group:devs, sa:ns/name, pod:ns/name",
+        help="user:alice, group:devs, sa:ns/name, pod:ns/name, or a pattern such as 'sa:*'",
     )
     parser.add_argument(
         "--goal", "--to", action="append", metavar="GOAL", help="cluster-admin, 'a node', 'get secrets in ns'"
@@ -122,6 +123,8 @@ def run(args: argparse.Namespace) -> int:
 
         note(f"wrote the graph to {write_graph(found.to_networkx(), args.graph)}")
     note_skipped(found.skipped, "path")
+    if len(found) and _patterns(args) and not args.direct:
+        note("subjects that already hold the goal are not listed; --direct lists them")
     empty = "no step is needed" if found.held else "no path was found"
     if args.prove:
         proofs = found.prove(cluster_of(dump))
@@ -192,6 +195,12 @@ def _cases(rows: Sequence[Row], args: argparse.Namespace) -> list[reports.Case]:
     ]
 
 
+def _patterns(args: argparse.Namespace) -> list[str]:
+    """The patterns of the subjects that are asked for; empty where each is named."""
+    given: list[str] = args.subject or ["*"]
+    return given if any("*" in one for one in given) else []
+
+
 def _found(snapshot: Snapshot, args: argparse.Namespace) -> Escalations:
     from dataclasses import replace
     from fnmatch import fnmatchcase
@@ -200,10 +209,12 @@ def _found(snapshot: Snapshot, args: argparse.Namespace) -> Escalations:
     from simkit.analysis.escalation.find.queries import WELL_KNOWN
     from simkit.analysis.escalation.table.severity import Severity
 
-    note_unknown_subjects(snapshot, args)
+    patterns = _patterns(args)
+    if not patterns:
+        note_unknown_subjects(snapshot, args)
     found = escalations(
         snapshot,
-        args.subject,
+        None if patterns else args.subject,
         goal=args.goal or WELL_KNOWN,
         ways="each" if args.each else "best",
         max_hops=args.max_hops,
@@ -211,7 +222,8 @@ def _found(snapshot: Snapshot, args: argparse.Namespace) -> Escalations:
         include_defaults=args.include_defaults,
         members=read_members(args),
     )
-    kept = [path for path in found if not any(fnmatchcase(path.subject, one) for one in args.allow)]
+    kept = [path for path in found if not patterns or any(fnmatchcase(path.subject, one) for one in patterns)]
+    kept = [path for path in kept if not any(fnmatchcase(path.subject, one) for one in args.allow)]
     if args.severity is not None:
         least = Severity.named(args.severity)
         kept = [path for path in kept if Severity.named(path.severity) >= least]

@@ -201,6 +201,19 @@ def test_a_log_that_breaks_off_is_told(dump: str, tmp_path: Path, capsys: pytest
     assert "The log has 1 allowed request" in notes
 
 
+def test_subjects_are_chosen_by_a_pattern(capsys: pytest.CaptureFixture[str]) -> None:
+    """All service accounts with a path; a note says that those which hold the goal already are not listed."""
+    told: dict[str, set[str]] = {}
+    for options in ((), ("--subject", "sa:*"), ("--subject", "sa:*", "--direct")):
+        assert main(["escalations", "--demo", "--goal", "cluster-admin", "-o", "json", *options]) == 1
+        answer = capsys.readouterr()
+        told[" ".join(options)] = {row["subject"] for row in orjson.loads(answer.out)}
+        assert ("--direct lists them" in answer.err) == ("--direct" not in options)
+    every, accounts, holders = told.values()
+    assert accounts == {subject for subject in every if subject.startswith("sa:")}
+    assert "sa:ci/release-train" in holders - accounts
+
+
 def test_unknown_subjects_are_told(capsys: pytest.CaptureFixture[str]) -> None:
     """A name that no binding has gets a note with the names that are near; the answer is the same."""
     assert main(["escalations", "--demo", "--subject", "group:oidc:helpdeks"]) == 0
