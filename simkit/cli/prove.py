@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 from simkit.cli import limits, reports
 from simkit.cli.flag_types import number
 from simkit.cli.output import VALUES, add_output, write_report, write_rows, write_text, write_value
-from simkit.cli.prove_policies import CLAIMS, add_policy_options, policy_answer
 from simkit.cli.reports import Case, Fault
-from simkit.cli.source import add_members, add_source, cluster_of, dump_of, opened, read_members
+from simkit.cli.source import add_members, add_source, cluster_of, dump_of, opened, paths_of, read_members
 from simkit.meta.errors import SimkitError
 
 if TYPE_CHECKING:
     from simkit.analysis.prove import ProofAnswer
+    from simkit.analysis.prove.policies import PolicySource
+    from simkit.cluster.cluster import Cluster
 
 DESCRIPTION = "Proves claims about all requests or objects, or executes a counterexample on a copy."
 EXAMPLES = """\
@@ -34,6 +37,13 @@ and says why.
 
 Exit code: 0 for PASS, 1 for FAIL and UNKNOWN, 2 for wrong use or unreadable input.
 """
+CLAIMS: Final = {
+    "implies": "objects that pass the first policy pass the second",
+    "contradictions": "some object passes all policies",
+    "admits": "objects that pass the policies meet --constraint",
+}
+"""The claims about admission policies, each with what is proven."""
+_KIND: Final = "ValidatingAdmissionPolicy"
 _WHAT: Final = {
     "no-new-access": "AFTER allows no request that BEFORE does not allow",
     "never": "nobody has a permission or reaches a goal",
@@ -61,11 +71,24 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--within-hops", type=number, default=0, metavar="N", help="also follow N escalation steps (default: none)"
     )
-    add_policy_options(parser)
+    _add_policy_options(parser)
     add_members(parser)
     add_source(parser)
     add_output(parser, faults=True)
     parser.set_defaults(words_before_path=("words",))
+
+
+def _add_policy_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of claims about policies to the command."""
+    group: Any = parser.add_argument_group("claims about policies")
+    told = (
+        "a file with a ValidatingAdmissionPolicy, the name of one in the cluster, or a CEL expression; may be repeated"
+    )
+    group.add_argument("--policy", action="append", default=[], metavar="POLICY", help=told)
+    constraint = "for admits: a CEL expression about object"
+    group.add_argument("--constraint", metavar="EXPRESSION", help=constraint)
+    told = "whose objects: pods, deployments.apps (default: what the policies name)"
+    group.add_argument("--resource", default="", metavar="RESOURCE", help=told)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -79,7 +102,7 @@ def run(args: argparse.Namespace) -> int:
 def _answer(args: argparse.Namespace) -> ProofAnswer:
     _refuse_options(args)
     if args.claim in CLAIMS:
-        return policy_answer(args)
+        return _policy_answer(args)
     dump = opened(args)
     what, members = " ".join(args.words), read_members(args)
     if args.claim == "no-new-access":
@@ -93,6 +116,47 @@ def _answer(args: argparse.Namespace) -> ProofAnswer:
     if args.claim == "never":
         return cluster.never(what, except_=args.excepted, within_hops=args.within_hops, members=members)
     return cluster.always(what, by=args.by)
+
+
+def _policy_answer(args: argparse.Namespace) -> ProofAnswer:
+    """The answer to a claim about policies, on the chosen cluster or on an empty one."""
+    if args.words:
+        raise SimkitError(f"{args.claim} takes its policies with --policy, not {' '.join(args.words)!r}")
+    cluster = _cluster(args)
+    policies = [policy for source in args.policy for policy in _read(source, cluster.release)]
+    if args.claim == "implies" and len(policies) != 2:
+        raise SimkitError("implies is about 2 policies: --policy POLICY")
+    if (args.constraint is None) is (args.claim == "admits"):
+        raise SimkitError("--constraint EXPRESSION goes with admits, and admits needs it")
+    if args.claim == "admits":
+        options = {"resource": args.resource} if args.resource else {}
+        return cluster.admits(args.constraint, policies=policies or None, **options)
+    if args.claim == "contradictions":
+        return cluster.contradictions(policies or None, resource=args.resource)
+    return cluster.implies(policies[0], policies[1], resource=args.resource)
+
+
+def _cluster(args: argparse.Namespace) -> Cluster:
+    """The chosen cluster; an empty one where none is named."""
+    live = args.context is not None or args.kubeconfig is not None
+    if paths_of(args) or args.demo or live:
+        return cluster_of(opened(args))
+    from simkit.cluster.cluster import Cluster
+
+    return Cluster(args.reading_release)
+
+
+def _read(source: str, release: str) -> Iterator[PolicySource]:
+    """The policies in a file; a name or an expression is what it is."""
+    if not Path(source).exists():
+        yield source
+        return
+    from simkit.snapshot.load import manifests
+
+    found = [obj for obj in manifests(Path(source), release) if obj.get("kind") == _KIND]
+    if not found:
+        raise SimkitError(f"{source}: there is no {_KIND}")
+    yield from found
 
 
 def _refuse_options(args: argparse.Namespace) -> None:

@@ -9,7 +9,7 @@ import orjson
 
 from simkit.analysis.access.compare import compare
 from simkit.cli import main
-from simkit.cli.comment import SHOWN, comment
+from simkit.cli.diff import SHOWN, comment
 from tests.analysis.worlds import binding, role, rule, world
 
 if TYPE_CHECKING:

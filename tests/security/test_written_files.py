@@ -10,7 +10,7 @@ import pytest
 
 from simkit.analysis.upgrade.migration import migrate
 from simkit.cli import main
-from simkit.cli.testing_assets import write_assets
+from simkit.cli.testing import write_assets
 from simkit.meta.errors import SimkitError
 
 INGRESS = """\

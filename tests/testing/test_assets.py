@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from simkit.cli import main, testing_assets
-from simkit.cli.testing_assets import NAMES
+from simkit.cli import main, testing
+from simkit.cli.testing import NAMES
 from simkit.meta.free_port import free_port
 
 pytestmark = pytest.mark.slow
@@ -72,7 +72,7 @@ def test_envtest_can_start_them(tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 def test_old_envtest_can_start_them(tmp_path: Path) -> None:
     """It waits for a line of etcd, and asks at the insecure port whether the server is well."""
-    folder = testing_assets.write_assets(tmp_path / "bin", "1.19")
+    folder = testing.write_assets(tmp_path / "bin", "1.19")
     store, insecure = free_port(), free_port()
     etcd = [str(folder / "etcd"), f"--listen-client-urls=http://127.0.0.1:{store}", "--debug"]
     api_server = [
@@ -95,7 +95,7 @@ def test_old_envtest_can_start_them(tmp_path: Path) -> None:
 
 def test_the_help_of_both_names_flags(capsys: pytest.CaptureFixture[str]) -> None:
     """envtest asks for the help first, and gives a flag only if it finds it at the start of a line."""
-    assert testing_assets.main(["etcd", "--help"]) == 0
+    assert testing.main(["etcd", "--help"]) == 0
     assert re.search(r"(?m)^\s*--unsafe-no-fsync\b", capsys.readouterr().out)
-    assert testing_assets.main(["kube-apiserver", "--help"]) == 0
+    assert testing.main(["kube-apiserver", "--help"]) == 0
     assert re.search(r"(?m)^\s*--secure-port\b", capsys.readouterr().out)
