@@ -314,7 +314,7 @@ def _fix(check: Check, holding: Holding) -> str:
     if not holding.names or RESOURCE_NAMES not in check.fix:
         return check.fix
     roles = listed(dict.fromkeys(display_name(held.grant.role) for held in holding.grants if held.names))
-    return f"Remove from the {RESOURCE_NAMES} of {roles} what is not needed of {listed(holding.names)}."
+    return f"In the {RESOURCE_NAMES} of {roles}, keep only those of {listed(holding.names)} that are needed."
 
 
 def _sentence(namespace: str, holding: Holding) -> str:

@@ -376,7 +376,7 @@ export function mount(root, data, { proofs = {}, prove = null, folded = false } 
       view.setCustomBBox({ x: [Math.min(...xs) - room, Math.max(...xs) + room], y: [Math.min(0, ...ys), Math.max(1, ...ys)] });
       view.setGraph(graph); // after all else: whatever is set later draws everything again
     } catch (error) {
-      canvas.replaceChildren(made("p", { class: "sk-more" }, "This browser draws no WebGL. The table below lists the same paths."));
+      canvas.replaceChildren(made("p", { class: "sk-more" }, "This browser does not support WebGL. The table below lists the same paths."));
       return;
     }
     listen(graph);
