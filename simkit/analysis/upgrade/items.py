@@ -14,6 +14,7 @@ import re
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from os.path import abspath
 from pathlib import PurePath
 from typing import Any, Final, Literal, NamedTuple
 
@@ -23,7 +24,7 @@ from simkit.meta.names import GroupVersion, Key
 from simkit.meta.objects import Object, at, metadata, name_of, namespace_of
 from simkit.seams.snapshot import Snapshot
 from simkit.snapshot.dump import Dump
-from simkit.snapshot.flatten import Found
+from simkit.snapshot.flatten import Found, stem
 from simkit.snapshot.load import read_documents
 from simkit.snapshot.report import Problem
 from simkit.snapshot.sources import Piece, Source
@@ -33,6 +34,11 @@ from simkit.snapshot.unpacking import DEFAULT_LIMITS
 Origin = Literal["stored", "manifest", "chart release"]
 _VALUES: Final = ".Values."
 _IS_VALUE: Final = re.compile(r"\.Values(\.\w+)+")
+
+
+_BUILT_FROM: Final = ("resources", "bases", "components")
+_GENERATED: Final = ("helmCharts", "helmChartInflationGenerator", "generators")
+"""The fields of kustomizations with lists of files and folders, and those whose objects no file has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +161,23 @@ def read_items(source: Source) -> Items:
         elif item is not None:
             items.append(item)
             items += release_items(item.obj)
+    lost += _unread_parts([*items, *values])
     return Items(tuple(items), tuple(templates), tuple(lost), tuple(values), server_release)
+
+
+def _unread_parts(items: Iterable[Item]) -> Iterator[Problem]:
+    """What the kustomizations among some items build from and was not read: other folders, addresses and charts."""
+    paths = [(each, PurePath(abspath(each.file))) for each in items if each.file]
+    read = {one for _, path in paths for one in (path, *path.parents)}
+    for each, path in paths:
+        if stem(each.file).lower() == "kustomization":
+            lists = (value for field in _BUILT_FROM if isinstance(value := each.obj.get(field), list))
+            named = (one for some in lists for one in some if isinstance(one, str))
+            unread = [one for one in named if PurePath(abspath(path.parent / one)) not in read]
+            unread += [field for field in _GENERATED if each.obj.get(field)]
+            if unread:
+                what = f"{', '.join(unread)} of a kustomization"
+                yield Problem(each.file, each.line, what, "give what kustomize build writes")
 
 
 def _item(found: Found) -> Item | Problem | None:

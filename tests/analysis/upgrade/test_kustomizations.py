@@ -8,8 +8,9 @@ import pytest
 import yaml
 
 import simkit
-from simkit.analysis import migrate
+from simkit.analysis import migrate, upgrade_report
 from simkit.logic.migration.kustomizations import Pair, Patches
+from simkit.snapshot.memory import MemorySnapshot
 
 JOB = """\
 apiVersion: batch/v1beta1
@@ -25,6 +26,7 @@ kind: Ingress
 metadata: {name: web}
 spec: {backend: {serviceName: web, servicePort: 80}}
 """
+NOTHING = MemorySnapshot([], captured=[])
 TARGET = "{group: batch, version: v1beta1, kind: CronJob}"
 
 
@@ -145,3 +147,26 @@ def test_names_that_a_target_selects(pattern: str, found: bool) -> None:
     """As kustomize matches them; a pattern that is not tried, since it may be costly, may select any object."""
     pair = Pair({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}}, {})
     assert bool(Patches([pair], "1.33").selected({"kind": "Pod", "name": pattern})) == found
+
+
+@pytest.mark.parametrize(
+    ("more", "unread"),
+    [
+        ("", ""),
+        ("- https://example.com/base", "https://example.com/base"),
+        ("- ../missing", "../missing"),
+        ("helmCharts: [{name: shop, repo: https://example.com}]", "helmCharts"),
+        ("components: {a: 1}", ""),
+    ],
+)
+def test_what_a_kustomization_builds_from_and_was_not_read_is_told(tmp_path: Path, more: str, unread: str) -> None:
+    """An overlay whose base is elsewhere breaks nothing that can be seen: that is no good news."""
+    folder = overlay(tmp_path, more + "\n", JOB.replace("v1beta1", "v1"))
+    over = folder / "over" / "kustomization.yaml"
+    over.write_text(over.read_text().replace("resources: [../base]", "resources:\n- ../base"))
+    found = upgrade_report(NOTHING, "1.33", manifests=folder)
+    assert not found.has_impact
+    assert bool(found.caveats) == bool(unread)
+    assert all(unread in row.what for row in found.rows)
+    [alone] = upgrade_report(NOTHING, "1.33", manifests=folder / "over").caveats
+    assert alone.id == "not-read"
