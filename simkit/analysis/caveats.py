@@ -58,7 +58,7 @@ def with_caveats(answer: A, caveats: Iterable[Caveat]) -> A:
         return answer
     carrier: Any = answer
     if isinstance(answer, Result):
-        object.__setattr__(answer, ATTRIBUTE, found)
+        object.__setattr__(answer, ATTRIBUTE, tuple(dict.fromkeys((*answer.caveats, *found))))
     elif hasattr(answer, "attrs"):  # a DataFrame
         told = (*carrier.attrs.get(ATTRIBUTE, ()), *(caveat.text for caveat in found))
         carrier.attrs[ATTRIBUTE] = tuple(dict.fromkeys(told))

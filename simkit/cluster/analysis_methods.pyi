@@ -17,7 +17,6 @@ from simkit.analysis.escalation.find.blast_radius import BlastRadius
 from simkit.analysis.escalation.find.goal import Goal
 from simkit.analysis.escalation.find.path import Path as EscalationPath
 from simkit.analysis.escalation.find.queries import Escalations, Ways
-from simkit.analysis.escalation.find.search import By
 from simkit.analysis.escalation.table.severity import Severity
 from simkit.analysis.findings.audit import Audit, Each
 from simkit.analysis.findings.check import Check, Finding
@@ -166,7 +165,6 @@ class AnalysisMethods(AnalysedCluster, metaclass=ABCMeta):
         subject: Subject | str | Iterable[Subject | str] | None = None,
         goal: Goal | str | Iterable[Goal | str] = ("cluster-admin", "all secrets", "a node"),
         *,
-        by: By = "hops",
         ways: Ways = "best",
         max_hops: int | None = None,
         direct: bool = False,
@@ -175,7 +173,7 @@ class AnalysisMethods(AnalysedCluster, metaclass=ABCMeta):
     ) -> Escalations: ...
     def next_steps(self, subject: Subject | str, *, members: Members | None = None) -> Escalations: ...
     def blast_radius(
-        self, subject: Subject | str, *, max_hops: int | None = None, by: By = "hops", members: Members | None = None
+        self, subject: Subject | str, *, max_hops: int | None = None, members: Members | None = None
     ) -> BlastRadius: ...
     def compare_paths(
         self,

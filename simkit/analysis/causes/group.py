@@ -277,7 +277,11 @@ class _Grouping:
     def _reaches(self, subjects: Iterable[Subject]) -> int:
         """The number of places that subjects get to, without sets to choose from."""
         starts = set(map(subject_state, subjects))
-        return sum(1 for state in self.graph.reachable(starts) if state not in starts and state.kind != SET)
+        return sum(
+            1
+            for state in self.graph.reachable(starts)
+            if state not in starts and state.kind != SET and not state.beside
+        )
 
     def _text(self, key: Key, bound: Sequence[Subject]) -> str:
         binding = self.survey.index.binding(key)

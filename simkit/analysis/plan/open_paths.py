@@ -200,10 +200,6 @@ class Stopped:
                     self._parts[part].append(id(needs))
             self._shared[id(needs)][1].append(number)
 
-    def candidates(self) -> set[Candidate]:
-        """All changes that stop something, alone or with others."""
-        return {*self._alone, *self._parts}
-
     def by(self, chosen: Collection[Candidate]) -> set[int]:
         """The things that changes stop together."""
         found = set[int]().union(*(self._alone.get(one, ()) for one in chosen))
@@ -239,10 +235,6 @@ class OpenPaths:
                 number = self._steps.add(self._places[state], self._places[edge.target])
                 self._stopped.add(number, self._stopping.of(edge), self._stopping.needs(edge))
         self._ends = [_Ends(goal, graph, self._places, removals) for goal in goals]
-
-    def candidates(self) -> set[Candidate]:
-        """All changes that stop something, alone or with others."""
-        return self._stopped.candidates().union(*(ends.stopped.candidates() for ends in self._ends))
 
     def candidates_of(self, paths: Iterable[Path]) -> Counter[Candidate]:
         """The changes that stop one of the paths, with how many of them each stops: no change closes more."""

@@ -6,6 +6,7 @@ import networkx
 import pytest
 
 from simkit.analysis.escalation import EscalationGraph, escalations, primitives, risky_permissions
+from simkit.analysis.escalation.find.graph import networkx_graph
 from simkit.analysis.escalation.table.primitive import requirements_of
 from simkit.analysis.escalation.table.risky_permission import (
     RiskyGrant,
@@ -55,7 +56,7 @@ def test_paths_are_a_networkx_graph() -> None:
     """The steps of all paths, with the attributes that are documented."""
     snapshot = world(*scene(rule("create", "serviceaccounts/token"), place=""))
     graph = escalations(snapshot, ATTACKER, goal="sa:ops/admin").to_networkx()
-    whole = EscalationGraph(snapshot).to_networkx()
+    whole = networkx_graph(edge for edges in EscalationGraph(snapshot).everything.values() for edge in edges)
     assert set(graph.nodes) <= set(whole.nodes)
     assert all(
         {"state", "kind", "name", "namespace", "impersonated"} == data.keys() for _, data in whole.nodes(data=True)

@@ -191,13 +191,12 @@ def test_impersonation_does_not_nest() -> None:
     assert ids(found(*first, role("minter", TOKENS), minter)) == [("B1", "C5", "A1")]
 
 
-def test_the_cheapest_path_need_not_be_the_shortest() -> None:
+def test_the_shortest_path_comes_first() -> None:
     """A webhook is one hop that needs patience; two tokens are two that need none."""
     hooks = rule("create", "mutatingwebhookconfigurations", groups="admissionregistration.k8s.io")
     more = [role("minter", TOKENS), binding("minter", "minter", "sa:dev/other", namespace="ops")]
     objects = [*scene(TOKENS), role("hooks", hooks), binding("hooks", "hooks", ATTACKER), *more]
     assert found(*objects)[0].primitives == ("G1",)
-    assert found(*objects, by="cost")[0].primitives == ("C5", "C5", "A1")
     assert ids(found(*objects, ways="each")) == [("G1",), ("C5", "C5", "A1")]
     assert not found(*scene(TOKENS), *more, max_hops=1)
 

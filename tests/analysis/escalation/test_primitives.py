@@ -80,7 +80,7 @@ def test_releases_limit_primitives() -> None:
 
 def test_an_unknown_primitive_is_an_error() -> None:
     """The message tells what ids look like."""
-    with pytest.raises(SimkitError, match="A1 to K20"):
+    with pytest.raises(SimkitError, match="A1 to K21"):
         primitives().primitive("Z9")
 
 

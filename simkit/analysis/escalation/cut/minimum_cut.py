@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from simkit.analysis.audit_log.events import AuditLog
-from simkit.analysis.caveats import about_access
+from simkit.analysis.caveats import about_access, with_caveats
 from simkit.analysis.escalation.cut.cutter import Chosen, Cutter
 from simkit.analysis.escalation.cut.policies import EnforceLevel
 from simkit.analysis.escalation.cut.remedy import ObjectChanges
@@ -231,7 +231,8 @@ def cut(
     members = members_in(snapshot, members)
     wanted = parse_goal(goal)
     cutter = Cutter(snapshot, (wanted,), audit_log, frozenset(map(parse_subject, keep)), members)
-    return replace(_cut(cutter, cutter.run(subject, direct=direct)), sandbox=sandbox)
+    found = replace(_cut(cutter, cutter.run(subject, direct=direct)), sandbox=sandbox)
+    return with_caveats(found, cutter.graph.facts.caveats)
 
 
 def _cut(cutter: Cutter, found: Chosen) -> Cut:

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from simkit.analysis.caveats import about_access
+from simkit.analysis.caveats import about_access, with_caveats
 from simkit.analysis.escalation.find import states
 from simkit.analysis.escalation.find.goal import Goal
 from simkit.analysis.escalation.find.graph import graph_of
 from simkit.analysis.escalation.find.queries import check_limit, nowhere, place_of
-from simkit.analysis.escalation.find.search import By, from_places, hops_of, path_from
+from simkit.analysis.escalation.find.search import from_place, path_from
 from simkit.analysis.escalation.find.states import AttackState
 from simkit.analysis.rbac.index import members_in
 from simkit.analysis.rbac.subject import Members
@@ -76,7 +76,6 @@ def blast_radius(
     subject: Subject | str,
     *,
     max_hops: int | None = None,
-    by: By = "hops",
     members: Members | None = None,
 ) -> BlastRadius:
     """Everything that a subject, or code in a pod (``pod:ns/name``), can reach by escalation.
@@ -86,9 +85,7 @@ def blast_radius(
     subject
         As for ``escalations``: one.
     max_hops
-        Places further away do not count. It goes with ``by="hops"`` only.
-    by
-        Whether the fewest hops or the least cost are best.
+        Places further away do not count.
     members
         Groups that the cluster does not keep, as for ``who_can``.
 
@@ -101,7 +98,7 @@ def blast_radius(
     Raises
     ------
     SimkitError
-        For a text that is no subject, for a pod that is not there, and for ``max_hops`` with ``by="cost"``.
+        For a text that is no subject, for a pod that is not there, and for a negative ``max_hops``.
     IncompleteSnapshot
         Where roles or bindings were not captured.
 
@@ -113,19 +110,19 @@ def blast_radius(
     False
     """
     members = members_in(snapshot, members)
-    check_limit(by, max_hops)
+    check_limit(max_hops)
     graph = graph_of(snapshot, members)
     start = place_of(graph, subject)
-    found = from_places(graph, [start], by=by, within=max_hops)
+    found = from_place(graph, start, max_hops)
     goal = Goal("", nowhere)
     rows: dict[AttackState, tuple[Any, ...]] = {}
     for state, reached in found.items():
-        place = state._replace(impersonated=False)
+        place = state._replace(impersonated=False, beside="")
         if place == start or state.kind in states.CHOICES:
             continue
         path = path_from(found, start, goal, state)
-        hops = hops_of(reached, by)
+        hops = reached.distance[0]
         if place not in rows or (hops, path.cost) < rows[place][4:6]:
             rows[place] = (str(place), place.kind, place.name, place.namespace, hops, path.cost, path.primitives)
     nearest = sorted(rows.values(), key=lambda row: (row[4], row[1], row[0]))
-    return BlastRadius(str(start), table(nearest, REACH_COLUMNS))
+    return with_caveats(BlastRadius(str(start), table(nearest, REACH_COLUMNS)), graph.facts.caveats)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
@@ -19,11 +20,12 @@ from simkit.logic.rbac.index import RESOURCES, AllowingGrant
 from simkit.logic.rbac.question import Question
 from simkit.logic.rbac.rule import ALL, Rule
 from simkit.logic.workloads.pods import has_ended
-from simkit.meta.domain import RBAC_GROUP, api_group, label
+from simkit.meta.domain import RBAC_GROUP, SYSTEM_NAMESPACE, api_group, label
 from simkit.meta.identity import MASTERS
 from simkit.meta.names import GroupResource, Key
-from simkit.meta.objects import Object, at, labels_of, name_of, namespace_of
+from simkit.meta.objects import Object, annotations_of, at, labels_of, name_of, namespace_of
 from simkit.seams.authorization import OPENSHIFT
+from simkit.seams.caveats import Caveat, not_captured
 from simkit.seams.snapshot import Snapshot
 from simkit.snapshot.openshift import CONSTRAINTS
 from simkit.snapshot.overlay import OverlaySnapshot
@@ -43,13 +45,23 @@ ACCOUNT_ANNOTATION: Final = label("service-account.name")
 OF_EVERY_NAMESPACE: Final = (("serviceaccounts", "default"), ("configmaps", "kube-root-ca.crt"))
 OPENSHIFT_GROUP: Final = ".openshift.io"
 """The end of the API groups of OpenShift."""
-UNRESTRICTED: Final = ("", "privileged")
+PRIVILEGED: Final = "privileged"
 CHANGEABLE: Final = frozenset(
     (*RESOURCES, NAMESPACES, SERVICE_ACCOUNTS, NODES, SECRETS, CONFIG_MAPS, PERSISTENT_VOLUMES, *POD_SPECS)
 )
 """The resources by which clusters may differ whose facts are compared: none that decides what is served or admitted."""
+BOOTSTRAP_TYPE: Final = label("token", "bootstrap")
+BOOTSTRAPPERS: Final = "system:bootstrappers"
 _NO_PARAMETERS: Final = frozenset((*RESOURCES, NAMESPACES))
 """Those whose objects no admission policy takes as its parameters."""
+
+
+def may_bootstrap_as(group: str, secret: Object) -> bool:
+    """True if a bootstrap token is one of a group: of any for such tokens where its values were left out."""
+    named = (secret.get("data") or {}).get("auth-extra-groups")
+    if named == "" or secret.get("data") is None:
+        return group.startswith(BOOTSTRAPPERS)
+    return group in (BOOTSTRAPPERS, *b64decode(named or "").decode(errors="replace").split(","))
 
 
 class ClusterFacts(RememberedFacts):
@@ -102,6 +114,11 @@ class ClusterFacts(RememberedFacts):
         """Resources that were needed and not captured: paths through them are not found."""
         return tuple(self._unknown)
 
+    @property
+    def caveats(self) -> tuple[Caveat, ...]:
+        """The limit of an answer that these facts were looked at for."""
+        return (not_captured(self._unknown),) if self._unknown else ()
+
     def scan(self, resource: GroupResource, namespace: str | None = None) -> Iterable[Object]:
         """The objects of a resource; none if it was not captured."""
         if resource not in self.snapshot.captured():
@@ -138,21 +155,14 @@ class ClusterFacts(RememberedFacts):
 
     @RecordedFact
     def enforced(self) -> Mapping[str, str]:
-        """The pod security level of each namespace; empty if none is enforced."""
-        found = {name_of(obj): labels_of(obj).get(ENFORCE, "") for obj in self.scan(NAMESPACES)}
-        if NAMESPACES not in self.snapshot.captured():
-            found = dict.fromkeys(self.accounts, "")
-        return found
+        """The pod security level of each namespace: of those in the snapshot, then of others with service accounts."""
+        found = {name_of(obj): labels_of(obj).get(ENFORCE, PRIVILEGED) for obj in self.scan(NAMESPACES)}
+        return found | {name: PRIVILEGED for name in self.accounts if name not in found}
 
     @RecordedFact
-    def unrestricted(self) -> Mapping[str, str]:
-        """Namespaces that admit privileged pods, with their level."""
-        return {name: level for name, level in self.enforced.items() if level in UNRESTRICTED}
-
-    @RecordedFact
-    def restricted(self) -> Mapping[str, str]:
-        """Namespaces whose label forbids privileged pods, with their level."""
-        return {name: level for name, level in self.enforced.items() if level not in UNRESTRICTED}
+    def unrestricted(self) -> Collection[str]:
+        """The namespaces that admit privileged pods, in order."""
+        return dict.fromkeys(name for name, level in self.enforced.items() if level == PRIVILEGED)
 
     @RecordedFact
     def pods(self) -> Mapping[str, tuple[Object, ...]]:
@@ -293,18 +303,20 @@ class ClusterFacts(RememberedFacts):
         return False
 
     @cached_property
-    def _token_secrets(self) -> Mapping[tuple[str, str], Subject]:
-        found = {}
+    def _token_secrets(self) -> Mapping[tuple[str, str], tuple[Subject, ...]]:
+        found: dict[tuple[str, str], tuple[Subject, ...]] = {}
         for obj in self.scan(SECRETS):
-            account = (at(obj, "metadata", "annotations") or {}).get(ACCOUNT_ANNOTATION)
+            where, account = (namespace_of(obj), name_of(obj)), annotations_of(obj).get(ACCOUNT_ANNOTATION)
             if obj.get("type") == TOKEN_TYPE and account:
-                found[namespace_of(obj), name_of(obj)] = Subject(SERVICE_ACCOUNT, account, namespace_of(obj))
+                found[where] = (Subject(SERVICE_ACCOUNT, account, where[0]),)
+            elif obj.get("type") == BOOTSTRAP_TYPE and where[0] == SYSTEM_NAMESPACE:
+                found[where] = tuple(one for one in self.groups if may_bootstrap_as(one.name, obj))
         return found
 
-    def account_of_secret(self, namespace: str, name: str) -> Subject | None:
-        """The service account whose token a secret holds; None if it holds none."""
+    def token_holders(self, namespace: str, name: str) -> tuple[Subject, ...]:
+        """The service account whose token a secret holds, or the groups of its bootstrap token; none for others."""
         where = (namespace, name)
-        return self.remembered(("account_of_secret", *where), lambda: self._token_secrets.get(where))
+        return self.remembered(("token_holders", *where), lambda: self._token_secrets.get(where, ()))
 
     @RecordedFact
     def missing_accounts(self) -> Mapping[str, tuple[Subject, ...]]:
@@ -319,6 +331,10 @@ class ClusterFacts(RememberedFacts):
     def named(self, namespace: str) -> tuple[Subject, ...]:
         """Service accounts of a namespace that bindings name and that do not exist."""
         return self.remembered(("named", namespace), lambda: self.missing_accounts.get(namespace, ()))
+
+    def accounts_in(self, namespace: str, *, impersonated: bool) -> tuple[Subject, ...]:
+        """The service accounts of a namespace; to be impersonated, one need not exist, if a binding names it."""
+        return (*self.accounts.get(namespace, ()), *(self.named(namespace) if impersonated else ()))
 
     @RecordedFact
     def missing_namespaces(self) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from simkit.analysis.escalation.find.held_permissions import (
     add_rules,
 )
 from simkit.analysis.escalation.find.inherent import inherent_edges
+from simkit.analysis.escalation.find.joint_steps import add_joint_steps, parts_of
 from simkit.analysis.escalation.find.matching import Edge, Holder, Reached
 from simkit.analysis.escalation.find.remembered_facts import Read
 from simkit.analysis.escalation.find.states import (
@@ -65,6 +66,8 @@ class EscalationGraph:
         """The graph to keep edges of, and the objects that have changed since; None once they are kept."""
         self._steps_of: dict[AttackState, tuple[tuple[Edge, ...], tuple[Read, ...]]] = {}
         """What identities can do, with what that was worked out from: also for those who impersonate them."""
+        self._parts: dict[AttackState, int] = {}
+        """The requests of joint steps that states may make."""
         self.ways: dict[str, Mapping[AttackState, Reached]] = {}
         """The states from which common goals can be reached: see ``ways_to``."""
 
@@ -90,6 +93,7 @@ class EscalationGraph:
         unchanged = self.facts.follow_all(earlier.facts, changed)
         stale = {state for read, states in earlier._readers.items() if not unchanged.same(read) for state in states}
         self._edges = {state: edges for state, edges in earlier._edges.items() if state not in stale}
+        self._parts = earlier._parts.copy()
         self._reads = {state: reads for state, reads in earlier._reads.items() if state not in stale}
 
     @cached_property
@@ -145,6 +149,9 @@ class EscalationGraph:
         if known is None:
             with self.facts.reads.noted() as reads:
                 holder = self.holder(state)
+                self._parts[state._replace(impersonated=False)] = (
+                    0 if holder is None else parts_of(frozenset(holder.held), self.release)
+                )
                 found = () if holder is None else tuple(self._further(holder, groups))
             known = self._steps_of[state] = found, tuple(reads)
         for read in known[1]:
@@ -262,18 +269,11 @@ class EscalationGraph:
                 found[state] = self.edges(state)
                 looking.advance()
                 waiting += [edge.target for edge in found[state] if edge.target not in found]
+                if not waiting and add_joint_steps(self, found, self._parts):
+                    waiting += {
+                        edge.target: None for edges in found.values() for edge in edges if edge.target not in found
+                    }
         return found
-
-    def to_networkx(self, sources: Iterable[AttackState] | None = None) -> networkx.MultiDiGraph[str]:
-        """All states that can be reached from some states (by default all known identities), as ``networkx_graph``
-        gives them.
-
-        Notes
-        -----
-        O(grants + objects), as ``reachable``.
-        """
-        found = self.everything if sources is None else self.reachable(sources)
-        return networkx_graph(edge for edges in found.values() for edge in edges)
 
 
 def edges_by_target(forward: Mapping[AttackState, Iterable[Edge]]) -> dict[AttackState, list[Edge]]:

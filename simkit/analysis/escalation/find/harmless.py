@@ -94,7 +94,8 @@ def _opens(graph: EscalationGraph, edge: Edge) -> bool:
 def _missing(facts: ClusterFacts, match: VariantMatch) -> str:
     """The object names that the rules limit a requirement to, if none of those objects exists."""
     for met in match.met:
-        names = None if met.requirement.names else met.names(match.namespace)
+        made = met.requirement.any_of[0].permission.nameless  # by an apply, under a name that is free
+        names = None if met.requirement.names or made else met.names(match.namespace)
         if names is not None and not any(_is_there(facts, met, match.namespace, name) for name in names):
             what = met.requirement.any_of[0].permission.resource.partition("/")[0]
             return f"the rule is limited to {what} that do not exist: {', '.join(names)}"

@@ -7,13 +7,14 @@ from functools import cache
 from typing import Final
 
 from simkit.analysis.escalation.find import states
-from simkit.analysis.escalation.find.facts import ClusterFacts
+from simkit.analysis.escalation.find.facts import SECRETS, ClusterFacts
 from simkit.analysis.escalation.find.matching import Edge
 from simkit.analysis.escalation.find.outcomes import WITHOUT_MASTERS
 from simkit.analysis.escalation.find.pod_specs import account_named, escapes_of
 from simkit.analysis.escalation.find.states import ALL, CLUSTER_ADMIN, AttackState, rules_state, subject_state
 from simkit.analysis.escalation.table.primitive import primitives
 from simkit.analysis.rbac.subject import text_of
+from simkit.logic.authorizers.node_graph import used_by_pod
 from simkit.logic.rbac.binding import GROUP, ROLES, USER, Subject
 from simkit.meta.identity import MASTERS
 from simkit.meta.names import Key
@@ -49,14 +50,15 @@ def _step(state: AttackState, target: AttackState, condition: str, outcome: str 
 
 def _everywhere(facts: ClusterFacts, state: AttackState) -> Iterator[Edge]:
     """Edges from a set over all namespaces to the set in each namespace."""
-    for namespace in facts.enforced:
+    named = facts.missing_accounts if state.impersonated else ()  # of which even the namespace may be missing
+    for namespace in dict.fromkeys((*facts.enforced, *named)):
         yield _choice(state, state._replace(namespace=namespace), namespace=namespace)
 
 
 def _accounts(facts: ClusterFacts, state: AttackState) -> Iterator[Edge]:
     if state.namespace == ALL:
         yield from _everywhere(facts, state)
-    for account in facts.accounts.get(state.namespace, ()):
+    for account in facts.accounts_in(state.namespace, impersonated=state.impersonated):
         target = subject_state(account, impersonated=state.impersonated)
         yield _choice(state, target, namespace=account.namespace, account=account.name)
 
@@ -94,6 +96,7 @@ def _pod(facts: ClusterFacts, state: AttackState) -> Iterator[Edge]:
     account = facts.account_of(pod)
     if account is not None:
         yield _step(state, subject_state(account), "pod-token", **variables, account=account.name)
+    yield from _mounted(facts, state, pod)
     for principal in facts.principals_of_pod(pod):
         target = subject_state(Subject(USER, principal))
         yield _step(state, target, "pod-cloud-role", **variables, account=account_named(pod))
@@ -128,6 +131,15 @@ def _node_identity(facts: ClusterFacts, state: AttackState) -> Iterator[Edge]:
         account = facts.account_of(pod)
         if account is not None:
             yield _step(state, subject_state(account), "node-identity", **_pod_variables(pod), account=account.name)
+        yield from _mounted(facts, state, pod)
+
+
+def _mounted(facts: ClusterFacts, state: AttackState, pod: Object) -> Iterator[Edge]:
+    """The secrets of a pod that hold a token of somebody else than its own service account."""
+    for key in sorted(one for one in used_by_pod(pod) if one.resource == SECRETS):
+        if any(one != facts.account_of(pod) for one in facts.token_holders(key.namespace, key.name)):
+            target = AttackState(states.SECRETS, key.name, key.namespace)
+            yield _step(state, target, "pod-secret", **_pod_variables(pod), secret=key.name)
 
 
 def _users(facts: ClusterFacts, state: AttackState) -> Iterator[Edge]:
@@ -150,12 +162,11 @@ def _secrets(facts: ClusterFacts, state: AttackState) -> Iterator[Edge]:
     if state.namespace == ALL:
         yield from _everywhere(facts, state)
     elif state.name:
-        account = facts.account_of_secret(state.namespace, state.name)
-        if account is not None:
-            yield _choice(state, subject_state(account), namespace=state.namespace, account=account.name)
+        for one in facts.token_holders(state.namespace, state.name):
+            yield _choice(state, subject_state(one), namespace=state.namespace, account=one.name)
     else:
         for name in facts.secrets_in(state.namespace):
-            if facts.account_of_secret(state.namespace, name) is not None:
+            if facts.token_holders(state.namespace, name):
                 target = AttackState(states.SECRETS, name, state.namespace)
                 yield _choice(state, target, namespace=state.namespace, secret=name)
 

@@ -101,7 +101,7 @@ class VariantMatch:
         limited."""
         found = {}
         for number, met in enumerate(self.met):
-            if not met.requirement.label:
+            if not met.requirement.label or met.requirement.any_of[0].permission.nameless:
                 names = met.names(namespace)
                 if names is not None:
                     found[f"{ONLY}{number}"] = ",".join(names)
@@ -153,8 +153,8 @@ def match_variant(primitive: Primitive, number: int, held: HeldPermissions, rele
         yield VariantMatch(primitive, number, namespace, tuple(every))
 
 
-Distance = tuple[float, float]
-"""Hops and cost, the one first that is asked for."""
+Distance = tuple[int, float]
+"""Hops and cost."""
 
 
 class Edge(NamedTuple):

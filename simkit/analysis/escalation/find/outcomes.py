@@ -7,7 +7,7 @@ from itertools import islice, product
 from typing import Final
 
 from simkit.analysis.escalation.find import states
-from simkit.analysis.escalation.find.facts import ClusterFacts
+from simkit.analysis.escalation.find.facts import BOOTSTRAPPERS, ClusterFacts
 from simkit.analysis.escalation.find.held_permissions import EVERYWHERE
 from simkit.analysis.escalation.find.matching import (
     Holder,
@@ -19,7 +19,12 @@ from simkit.analysis.escalation.find.matching import (
     named,
 )
 from simkit.analysis.escalation.find.pod_constraints import CLAIMING, LEADING_TO_NODES
-from simkit.analysis.escalation.find.primitive_conditions import admitting, places_of_match, workloads
+from simkit.analysis.escalation.find.primitive_conditions import (
+    CLUSTER_ADMIN_ROLE,
+    admitting,
+    places_of_match,
+    workloads,
+)
 from simkit.analysis.escalation.find.states import CLUSTER_ADMIN, AttackState, rules_state, subject_state
 from simkit.analysis.escalation.table.requirement import Permission
 from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP, ROLES, SERVICE_ACCOUNT, USER, Binding, Subject
@@ -30,7 +35,6 @@ from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import name_of, namespace_of
 
 Outcome = Callable[[ClusterFacts, Holder, VariantMatch, Variables], Outcomes]
-BOOTSTRAPPERS: Final = "system:bootstrappers"
 WITHOUT_MASTERS: Final = "without-masters"
 FRESH_NAMESPACE: Final = "proof-namespace"
 
@@ -58,11 +62,6 @@ def _any_node(namespace: str | None = "") -> Outcome:
             yield AttackState(states.NODES), found if namespace != "" or facts.constraints else {}
 
     return found
-
-
-def _namespace(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Outcomes:
-    if match.namespace != EVERYWHERE:
-        yield AttackState(states.NAMESPACE, namespace=match.namespace), {}
 
 
 def _accounts(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Outcomes:
@@ -96,10 +95,6 @@ def _allowed_by_policies(
     return None if len(allowed) == len(every) else allowed
 
 
-def _impersonated_accounts(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Outcomes:
-    yield from _service_accounts(facts, match, known, impersonated=True)
-
-
 def _service_accounts(facts: ClusterFacts, match: VariantMatch, known: Variables, *, impersonated: bool) -> Outcomes:
     where = known.get("namespace", match.namespace)
     if "workloads" in known:
@@ -107,8 +102,9 @@ def _service_accounts(facts: ClusterFacts, match: VariantMatch, known: Variables
         return
 
     def members(names: tuple[str, ...]) -> Outcomes:
-        for namespace in tuple(facts.accounts) if where == EVERYWHERE else (where,):
-            for account in facts.accounts.get(namespace, ()):
+        every = dict.fromkeys((*facts.accounts, *facts.missing_accounts))
+        for namespace in every if where == EVERYWHERE else (where,):
+            for account in facts.accounts_in(namespace, impersonated=impersonated):
                 if account.name in names:
                     target = subject_state(account, impersonated=impersonated)
                     yield target, {"namespace": namespace, "account": account.name}
@@ -154,10 +150,6 @@ def _missing(words: str, places: Callable[[ClusterFacts, VariantMatch], Iterator
 def _existing_places(facts: ClusterFacts, match: VariantMatch) -> Iterator[str]:
     places = tuple(facts.missing_accounts) if match.namespace == EVERYWHERE else (match.namespace,)
     return (place for place in places if place not in facts.missing_namespaces)
-
-
-def _missing_places(facts: ClusterFacts, match: VariantMatch) -> Iterator[str]:
-    return iter(facts.missing_namespaces)
 
 
 def _users(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Outcomes:
@@ -235,12 +227,6 @@ def _secrets(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Va
         yield from by_name(facts, match, "secret", "a secret", whole, members)
 
 
-def _bootstrappers(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Outcomes:
-    for subject in facts.groups:
-        if subject.name.startswith(BOOTSTRAPPERS):
-            yield subject_state(subject), {"group": subject.name}
-
-
 def _running_pods(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Outcomes:
     def members(names: tuple[str, ...]) -> Outcomes:
         for namespace, name in product(places_of_match(facts, match), names):
@@ -288,19 +274,16 @@ def _can_write(facts: ClusterFacts, permission: Permission) -> bool:
     return permission.verb == "create" or next(iter(facts.scan(resource)), None) is not None
 
 
-def _impact(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Outcomes:
-    yield AttackState(states.IMPACT, match.primitive.id), {}
-
-
 def is_everything(rules: tuple[Rule, ...]) -> bool:
     """True if rules allow every verb on every resource."""
     return covers(rules, EVERYTHING[:1])
 
 
-def _role_names(match: VariantMatch, facts: ClusterFacts, every: str) -> tuple[str, ...]:
+def _role_names(match: VariantMatch, facts: ClusterFacts) -> tuple[str, ...]:
     names = match.names("role")
-    if names is None:
-        return (every,)
+    if names is None and facts.answer(_allows_everything, Key(CLUSTER_ROLES, "", CLUSTER_ADMIN_ROLE)):
+        return (CLUSTER_ADMIN_ROLE,)
+    names = facts.cluster_roles if names is None else names
     return tuple(name for name in names if facts.rules(Key(CLUSTER_ROLES, "", name)) is not None)
 
 
@@ -308,7 +291,7 @@ def _cluster_role(*, cluster: bool) -> Outcome:
     """What a ClusterRole allows, in the whole cluster or in the namespace of the match."""
 
     def found(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Outcomes:
-        for name in _role_names(match, facts, "cluster-admin"):
+        for name in _role_names(match, facts):
             target = _with_role(facts, Key(CLUSTER_ROLES, "", name), "" if cluster else match.namespace)
             yield target, {"role": name, "role_kind": "ClusterRole"}
 
@@ -394,7 +377,9 @@ def _orphan_role(facts: ClusterFacts, holder: Holder, match: VariantMatch, known
 
 OUTCOMES: Final[Mapping[str, Outcome]] = {
     "everything": _leads_to(CLUSTER_ADMIN),
-    "namespace": _namespace,
+    "namespace": lambda _facts, _holder, match, _known: iter(
+        [(AttackState(states.NAMESPACE, "", match.namespace), {})]
+    ),
     "cluster-role": _cluster_role(cluster=True),
     "cluster-role-in-namespace": _cluster_role(cluster=False),
     "role": _role,
@@ -404,16 +389,18 @@ OUTCOMES: Final[Mapping[str, Outcome]] = {
     "own-role": _own_role,
     "orphan-role": _orphan_role,
     "accounts": _accounts,
-    "impersonated-accounts": _impersonated_accounts,
+    "impersonated-accounts": lambda facts, _, match, known: _service_accounts(facts, match, known, impersonated=True),
     "missing-accounts": _missing("but that does not exist", _existing_places),
-    "missing-namespaces": _missing("in a missing namespace", _missing_places),
+    "missing-namespaces": _missing("in a missing namespace", lambda facts, _: iter(facts.missing_namespaces)),
     "users": _users,
     "groups": _groups,
     "people": _people,
     "joined-groups": _joined_groups,
     "node-identities": _node_identities,
     "secrets": _secrets,
-    "bootstrappers": _bootstrappers,
+    "bootstrappers": lambda facts, *_: (
+        (subject_state(one), {"group": one.name}) for one in facts.groups if one.name.startswith(BOOTSTRAPPERS)
+    ),
     "running-pods": _running_pods,
     "nodes": _any_node(),
     "nodes-from-fresh-namespace": _any_node(FRESH_NAMESPACE),
@@ -426,7 +413,7 @@ OUTCOMES: Final[Mapping[str, Outcome]] = {
     ),
     "node-certificates": _node_certificates,
     "deputy": _deputy,
-    "impact": _impact,
+    "impact": lambda _facts, _holder, match, _known: iter([(AttackState(states.IMPACT, match.primitive.id), {})]),
     "nothing": _leads_to(),
 }
 """The outcomes of primitives that an identity uses. Those of pods and nodes are in ``inherent``."""

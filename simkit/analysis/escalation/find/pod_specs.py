@@ -72,16 +72,13 @@ def _added(container: Specification) -> set[str]:
     return {name.upper().removeprefix("CAP_") for name in added}
 
 
-def _privileged(spec: Specification) -> Iterator[str]:
-    for one in containers_of(spec):
-        if at(one, "securityContext", "privileged"):
-            yield f"container {one.get('name')} is privileged"
+def _is_privileged(container: Specification) -> bool:
+    return bool(at(container, "securityContext", "privileged"))
 
 
 def _host_processes(spec: Specification) -> Iterator[str]:
-    for one in containers_of(spec):
-        added = _added(one) & _TRACING
-        if spec.get("hostPID") and (added or at(one, "securityContext", "privileged")):
+    for one in containers_of(spec) if spec.get("hostPID") else ():
+        if (added := _added(one) & _TRACING) or _is_privileged(one):
             yield f"hostPID with {', '.join(sorted(added)) or 'privileged'} in container {one.get('name')}"
 
 
@@ -107,12 +104,6 @@ def _leading_paths(spec: Specification) -> Iterator[str]:
             yield f"hostPath {path}"
 
 
-def _sockets(spec: Specification) -> Iterator[str]:
-    for path, _ in _host_paths(spec):
-        if path.endswith(_SOCKETS):
-            yield f"hostPath {path}"
-
-
 def _capabilities(spec: Specification) -> Iterator[str]:
     for one in containers_of(spec):
         for name in sorted(_added(one) & _ESCAPING):
@@ -126,18 +117,16 @@ def _host_process(spec: Specification) -> Iterator[str]:
             yield f"hostProcess in container {one.get('name')}"
 
 
-def _git_repositories(spec: Specification) -> Iterator[str]:
-    for volume in spec.get("volumes") or ():
-        if volume.get("gitRepo"):
-            yield f"gitRepo volume {volume.get('name')}"
-
-
 _FINDERS: Final[Mapping[str, Callable[[Specification], Iterator[str]]]] = {
-    "pod-privileged": _privileged,
+    "pod-privileged": lambda spec: (
+        f"container {one.get('name')} is privileged" for one in filter(_is_privileged, containers_of(spec))
+    ),
     "pod-host-processes": _host_processes,
     "pod-host-path": _leading_paths,
     "pod-capability": _capabilities,
     "pod-host-process": _host_process,
-    "pod-git-repo": _git_repositories,
-    "pod-runtime-socket": _sockets,
+    "pod-git-repo": lambda spec: (
+        f"gitRepo volume {one.get('name')}" for one in spec.get("volumes") or () if one.get("gitRepo")
+    ),
+    "pod-runtime-socket": lambda spec: (f"hostPath {path}" for path, _ in _host_paths(spec) if path.endswith(_SOCKETS)),
 }

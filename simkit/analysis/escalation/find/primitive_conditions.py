@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import partial
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
@@ -33,7 +34,7 @@ from simkit.meta.domain import SYSTEM_NAMESPACE, api_group
 from simkit.meta.identity import ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED
 from simkit.meta.identity import SERVICE_ACCOUNTS as ALL_ACCOUNTS
 from simkit.meta.names import GroupResource, Key
-from simkit.meta.objects import at, labels_of, name_of
+from simkit.meta.objects import Object, at, labels_of, name_of
 from simkit.seams.authorization import OPENSHIFT
 
 
@@ -146,29 +147,19 @@ HOOKS: Final = api_group("admissionregistration")
 MUTATING: Final = GroupResource(HOOKS, "mutatingwebhookconfigurations")
 VALIDATING: Final = GroupResource(HOOKS, "validatingwebhookconfigurations")
 CLUSTER_ADMIN_ROLE: Final = "cluster-admin"
+EVERYBODY: Final = (AUTHENTICATED, UNAUTHENTICATED, ANONYMOUS, ALL_ACCOUNTS)
 
 
-def _always(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
-    yield {}
+def _if(test: Callable[[ClusterFacts, Holder], bool]) -> Condition:
+    """A condition without a choice."""
+    return lambda facts, holder, _: iter([{}] if test(facts, holder) else [])
 
 
-def _never(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
-    yield from ()
-
-
-def _masters(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
-    if any(one.kind == GROUP and one.name == MASTERS for one in holder.principals):
-        yield {}
-
-
-def _everybody(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
-    if holder.state.name in (AUTHENTICATED, UNAUTHENTICATED, ANONYMOUS, ALL_ACCOUNTS) and holder.held:
-        yield {}
-
-
-def _bound_to_cluster_admin(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
-    if any(key.name == CLUSTER_ADMIN_ROLE and not scope for key, scope in holder.bound):
-        yield {}
+def _existing(resource: GroupResource, variable: str, test: Callable[[VariantMatch, Object], bool]) -> Condition:
+    """The first object of a resource that passes a test."""
+    return lambda facts, _, match: (
+        {variable: name_of(one)} for one in islice(filter(partial(test, match), facts.scan(resource)), 1)
+    )
 
 
 def _bound_to_role(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
@@ -308,12 +299,8 @@ def places_of_match(facts: ClusterFacts, match: VariantMatch) -> tuple[str, ...]
     return tuple(facts.enforced) if match.namespace == EVERYWHERE else (match.namespace,)
 
 
-def _unrestricted(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
-    yield from _one_namespace(facts, holder, facts.unrestricted, match)
-
-
 def _one_namespace(
-    facts: ClusterFacts, holder: Holder, places: Mapping[str, str], match: VariantMatch
+    facts: ClusterFacts, holder: Holder, places: Collection[str], match: VariantMatch
 ) -> Iterator[Variables]:
     """The namespace of a match if it is among some; the first of them that admits the pods if the match is in all."""
     if match.namespace == EVERYWHERE:
@@ -342,9 +329,8 @@ def admitting(
 
 
 def _restricted(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
-    names = match.names("labelled")
-    allowed = facts.restricted if names is None else {name: "" for name in names if name in facts.restricted}
-    yield from _one_namespace(facts, holder, allowed, match)
+    restricted = [name for name in facts.enforced if name not in facts.unrestricted and match.allows("labelled", name)]
+    yield from _one_namespace(facts, holder, restricted, match)
 
 
 def _restricted_with_accomplice(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
@@ -360,18 +346,6 @@ def _restricted_with_accomplice(facts: ClusterFacts, holder: Holder, match: Vari
 def _may_lead_to_nodes(facts: ClusterFacts, constraints: PodConstraints, who: Subject, namespace: str) -> bool:
     principals = principals_of(who, members_in(facts.snapshot, None))
     return constraints.account(namespace, principals, LEADING_TO_NODES, PODS) is not None
-
-
-def _control_plane(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
-    if holder.state.name in facts.control_plane:
-        yield {}
-
-
-def _mutating_webhook(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
-    for obj in facts.scan(MUTATING):
-        if match.allows("configuration", name_of(obj)):
-            yield {"configuration": name_of(obj)}
-            return
 
 
 def _policy_parameters(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
@@ -407,24 +381,14 @@ def _aws_auth(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Itera
         yield {"namespace": SYSTEM_NAMESPACE}
 
 
-def _openshift(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
-    if facts.snapshot.authorization.provider == OPENSHIFT:
-        yield {}
-
-
-def _released_volume(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
-    for volume in facts.scan(PERSISTENT_VOLUMES):
-        if at(volume, "status", "phase") in ("Available", "Released"):
-            yield {"volume": name_of(volume)}
-            return
-
-
 CONDITIONS: Final[Mapping[str, Condition]] = {
-    "": _always,
-    "never": _never,
-    "masters": _masters,
-    "everybody": _everybody,
-    "bound-to-cluster-admin": _bound_to_cluster_admin,
+    "": _if(lambda *_: True),
+    "never": _if(lambda *_: False),
+    "masters": _if(lambda _, holder: Subject(GROUP, MASTERS) in holder.principals),
+    "everybody": _if(lambda _, holder: holder.state.name in EVERYBODY and bool(holder.held)),
+    "bound-to-cluster-admin": _if(
+        lambda _, holder: any(key.name == CLUSTER_ADMIN_ROLE and not scope for key, scope in holder.bound)
+    ),
     "bound-to-role": _bound_to_role,
     "role-of-others": _role_of_others,
     "may-label": may_label,
@@ -437,15 +401,18 @@ CONDITIONS: Final[Mapping[str, Condition]] = {
     "workload-exists": _workload_exists,
     "operator": _operator,
     "operator-workload": _operator_workload,
-    "unrestricted-namespace": _unrestricted,
+    "unrestricted-namespace": lambda facts, holder, match: _one_namespace(facts, holder, facts.unrestricted, match),
     "restricted-namespace": _restricted,
     "restricted-namespace-with-accomplice": _restricted_with_accomplice,
-    "control-plane-node": _control_plane,
-    "mutating-webhook-exists": _mutating_webhook,
+    "mutating-webhook-exists": _existing(
+        MUTATING, "configuration", lambda match, one: match.allows("configuration", name_of(one))
+    ),
     "policy-parameters": _policy_parameters,
     "webhook-namespace": _webhook_namespace,
     "aws-auth": _aws_auth,
-    "released-volume": _released_volume,
-    "openshift": _openshift,
+    "released-volume": _existing(
+        PERSISTENT_VOLUMES, "volume", lambda _, one: at(one, "status", "phase") in ("Available", "Released")
+    ),
+    "openshift": _if(lambda facts, _: facts.snapshot.authorization.provider == OPENSHIFT),
 }
 """Conditions of primitives that an identity uses. Those on pods and nodes are decided by ``inherent_edges``."""

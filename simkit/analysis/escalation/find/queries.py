@@ -14,10 +14,8 @@ from simkit.analysis.escalation.find.graph import EscalationGraph, graph_of, net
 from simkit.analysis.escalation.find.matching import Edge, Reached
 from simkit.analysis.escalation.find.path import Path, by_way, shortest_first
 from simkit.analysis.escalation.find.search import (
-    By,
     each_way,
     first_steps,
-    hops_of,
     one_of,
     onwards,
     path_towards,
@@ -157,7 +155,6 @@ def escalations(
     subject: Subject | str | Iterable[Subject | str] | None = None,
     goal: Goal | str | Iterable[Goal | str] = ("cluster-admin", "all secrets", "a node"),
     *,
-    by: By = "hops",
     ways: Ways = "best",
     max_hops: int | None = None,
     direct: bool = False,
@@ -174,8 +171,6 @@ def escalations(
         None: every known subject, a user with any login and a user without one included.
     goal
         What the attacker wants: ``cluster-admin``, ``all secrets`` and others, see ``parse_goal``.
-    by
-        Whether the fewest hops or the least cost are best.
     ways
         ``best``: one path per subject and goal. ``each``: for every first step that leads to the goal, the best path
         that begins with it; closing one of them leaves the others.
@@ -189,7 +184,7 @@ def escalations(
     sandbox
         Where the paths shall be proven: ``cluster.escalations`` gives the cluster itself.
     max_hops
-        Longer paths do not count. It goes with ``by="hops"`` only.
+        Longer paths do not count.
 
     Returns
     -------
@@ -200,8 +195,7 @@ def escalations(
     Raises
     ------
     SimkitError
-        For a text that is no subject or no goal, for a pod that is not there, and for ``max_hops`` with
-        ``by="cost"``.
+        For a text that is no subject or no goal, for a pod that is not there, and for a negative ``max_hops``.
     IncompleteSnapshot
         Where roles or bindings were not captured.
 
@@ -217,7 +211,7 @@ def escalations(
     0
     """
     members = members_in(snapshot, members)
-    check_limit(by, max_hops)
+    check_limit(max_hops)
     graph = graph_of(snapshot, members)
     goals = [parse_goal(one) for one in ([goal] if isinstance(goal, Goal | str) else goal)]
     sources = graph.sources() if subject is None else places_of(graph, subject)
@@ -226,10 +220,10 @@ def escalations(
     held: list[Path] = []
     found: Mapping[AttackState, Reached]
     for one in tracked(goals, "looking for paths to goals"):
-        if every and by == "hops" and max_hops is None:
+        if every and max_hops is None:
             found = ways_to(graph, one)
         else:
-            found = towards(graph, one, sources=None if every else sources, by=by, within=max_hops)
+            found = towards(graph, one, sources=None if every else sources, within=max_hops)
         for state in listed_sources(sources, found, every=every):
             best = path_towards(found, state, one)
             some = [best] if ways == "best" else each_way(graph, found, state, one)
@@ -249,7 +243,7 @@ def count_paths(snapshot: Snapshot, goals: Iterable[Goal], members: Members = NO
     for goal in goals:
         found = ways_to(graph, goal)
         for state in listed_sources(sources, found, every=True):
-            counted += bool(hops_of(found[state])) and not hidden(state, onwards(found, state))
+            counted += bool(found[state].distance[0]) and not hidden(state, onwards(found, state))
     return counted
 
 
@@ -276,15 +270,10 @@ def listed_sources(
     return (state for state in sources if state in found and not (every and state == _MASTERS))
 
 
-def check_limit(by: By, max_hops: int | None) -> None:
-    """Raise SimkitError for a limit that the search could apply only to its results."""
+def check_limit(max_hops: int | None) -> None:
+    """Raise SimkitError for a negative limit."""
     if max_hops is not None and max_hops < 0:
         raise SimkitError(f"max_hops is {max_hops}; write 0 to allow no step, or leave it out for no limit")
-    if max_hops is not None and by == "cost":
-        raise SimkitError(
-            "max_hops limits the shortest paths, and by cost the cheapest are looked for, which may be longer; leave "
-            "one of them out"
-        )
 
 
 def _found(graph: EscalationGraph, paths: Iterable[Path], members: Members, sandbox: Sandbox | None) -> Escalations:

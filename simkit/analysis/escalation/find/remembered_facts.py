@@ -18,7 +18,7 @@ COMPOSED: Final = ("once", "gathered", "answer")
 """The facts that are what functions make of other facts."""
 ABOUT: Final[Mapping[str, tuple[str, ...]]] = {
     **dict.fromkeys(("pod", "pods", "pods_in", "pods_on"), ("pods",)),
-    **dict.fromkeys(("secrets", "secrets_in", "may_have_secret", "account_of_secret"), ("secrets",)),
+    **dict.fromkeys(("secrets", "secrets_in", "may_have_secret", "token_holders"), ("secrets",)),
     "nodes": ("nodes", "pods"),
     "control_plane": ("nodes",),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import attrgetter
-from typing import Final, Literal
+from typing import Final
 
 from simkit.analysis.escalation.find.goal import ALL_SECRETS, CLUSTER, NODE, Goal
 from simkit.analysis.escalation.find.graph import EscalationGraph, edges_by_target
@@ -14,26 +14,15 @@ from simkit.analysis.escalation.find.path import Path
 from simkit.analysis.escalation.find.pod_specs import escapes_of
 from simkit.analysis.escalation.find.states import POD, SUBJECTS, AttackState
 
-By = Literal["hops", "cost"]
 START: Final[Distance] = (0, 0)
 KEPT: Final = (CLUSTER, ALL_SECRETS, NODE)
 """The goals whose ways a graph keeps: paths, causes and plans all ask for them."""
 
 
-def hops_of(reached: Reached, by: By = "hops") -> int:
-    """The number of steps that take something."""
-    return int(reached.distance[0] if by == "hops" else reached.distance[1])
-
-
-def from_places(
-    graph: EscalationGraph,
-    sources: Iterable[AttackState],
-    *,
-    by: By = "hops",
-    within: int | None = None,
-) -> dict[AttackState, Reached]:
-    """Every state that can be reached from any of the sources, each with its best path."""
-    return _spread(sources, graph.edges, attrgetter("target"), by, within)
+def from_place(graph: EscalationGraph, source: AttackState, within: int | None) -> dict[AttackState, Reached]:
+    """Every state that can be reached from one, each with its best path."""
+    forward = graph.reachable([source])
+    return _spread([source], lambda state: forward.get(state, ()), attrgetter("target"), within)
 
 
 def towards(
@@ -41,7 +30,6 @@ def towards(
     goal: Goal,
     *,
     sources: Iterable[AttackState] | None = None,
-    by: By = "hops",
     within: int | None = None,
     usable: Callable[[Edge], bool] | None = None,
     holds: Callable[[AttackState], bool] | None = None,
@@ -56,7 +44,7 @@ def towards(
     backward = graph.backward if sources is None else edges_by_target(forward)
     test = holds or goal.test(graph)
     ends = [state for state in forward if test(state)]
-    return _spread(ends, lambda state: backward.get(state, ()), attrgetter("source"), by, within, usable)
+    return _spread(ends, lambda state: backward.get(state, ()), attrgetter("source"), within, usable)
 
 
 def ways_to(graph: EscalationGraph, goal: Goal) -> Mapping[AttackState, Reached]:
@@ -73,15 +61,14 @@ def _spread(
     starts: Iterable[AttackState],
     edges: Callable[[AttackState], Iterable[Edge]],
     other: Callable[[Edge], AttackState],
-    by: By,
     within: int | None,
     usable: Callable[[Edge], bool] | None = None,
 ) -> dict[AttackState, Reached]:
     """Dijkstra's search from some states over edges to the states that ``other`` gives."""
     best: dict[AttackState, Reached] = {state: Reached(START, None) for state in starts}
     done: set[AttackState] = set()
-    queue: list[tuple[float, float, int, AttackState]] = [(*START, number, state) for number, state in enumerate(best)]
-    counter, by_hops = len(queue), by == "hops"
+    queue: list[tuple[int, float, int, AttackState]] = [(*START, number, state) for number, state in enumerate(best)]
+    counter = len(queue)
     while queue:
         near, less, _, state = heapq.heappop(queue)
         if state in done:
@@ -91,9 +78,8 @@ def _spread(
             target = other(edge)
             if target in done or (usable is not None and not usable(edge)):
                 continue
-            hops, cost = edge.hops, edge.cost
-            total = (near + hops, less + cost) if by_hops else (near + cost, less + hops)
-            if within is not None and total[0 if by_hops else 1] > within:
+            total = near + edge.hops, less + edge.cost
+            if within is not None and total[0] > within:
                 continue
             known = best.get(target)
             if known is None or total < known.distance:
@@ -104,7 +90,7 @@ def _spread(
 
 
 def path_from(found: Mapping[AttackState, Reached], start: AttackState, goal: Goal, end: AttackState) -> Path:
-    """The path from a source to an end, from the result of ``from_places``."""
+    """The path from a source to an end, from the result of ``from_place``."""
     edges: list[Edge] = []
     step = found[end].edge
     while step is not None:

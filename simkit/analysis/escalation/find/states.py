@@ -39,12 +39,16 @@ ALL: Final = "*"
 
 
 class AttackState(NamedTuple):
-    """A node of the graph. ``impersonated`` marks an impersonated identity, which cannot impersonate again."""
+    """A node of the graph. ``impersonated`` marks an impersonated identity, which cannot impersonate again.
+
+    ``beside`` tells apart what is reached on the way to a step that needs other identities too: see ``joint_steps``.
+    """
 
     kind: str
     name: str = ""
     namespace: str = ""
     impersonated: bool = False
+    beside: str = ""
 
     @property
     def subject(self) -> Subject | None:

@@ -8,7 +8,7 @@ from typing import Final
 
 from simkit.analysis.access.resolve import AUTHORIZATION_RESOURCES
 from simkit.analysis.escalation.find.facts import ClusterFacts
-from simkit.analysis.escalation.find.held_permissions import primitives_by_permission
+from simkit.analysis.escalation.find.held_permissions import EVERYWHERE, MetRequirement, primitives_by_permission
 from simkit.analysis.escalation.find.matching import Edge, Holder, VariantMatch, match_variant
 from simkit.analysis.escalation.find.outcomes import OUTCOMES
 from simkit.analysis.escalation.find.primitive_conditions import CONDITIONS
@@ -96,9 +96,17 @@ class PrimitiveUses:
             if not self._served(primitive.id, number) or not self._is_there(primitive.id, number):
                 continue
             for match, variables in self.usable(holder, primitive, number):
-                reached = OUTCOMES[match.variant.outcome](self._facts, holder, match, variables)
-                for target, more in reached:
-                    yield _edge(holder.state, target, match, {**variables, **more}, self._knows)
+                yield from self._outcomes(holder, match, variables)
+
+    def leading(self, holder: Holder, match: VariantMatch) -> Iterator[Edge]:
+        """The edges of one match for a holder."""
+        if self._is_there(match.primitive.id, match.number) and match.served(self._knows):
+            for variables in CONDITIONS[match.variant.condition](self._facts, holder, match):
+                yield from self._outcomes(holder, match, variables)
+
+    def _outcomes(self, holder: Holder, match: VariantMatch, variables: dict[str, str]) -> Iterator[Edge]:
+        for target, more in OUTCOMES[match.variant.outcome](self._facts, holder, match, variables):
+            yield _edge(holder.state, target, match, {**variables, **more}, self._knows)
 
     def usable(
         self, holder: Holder, primitive: Primitive, number: int
@@ -151,8 +159,18 @@ class PrimitiveUses:
         if condition is None:
             return
         for match in match_variant(primitive, number, holder.held, self._release):
-            for variables in condition(self._facts, holder, match):
-                yield match, variables
+            if match.namespace == EVERYWHERE or all(self._is_free(met, match.namespace) for met in match.met):
+                for variables in condition(self._facts, holder, match):
+                    yield match, variables
+
+    def _is_free(self, met: MetRequirement, namespace: str) -> bool:
+        """False for a creation under certain names, all of which are taken."""
+        made = met.requirement.any_of[0].permission
+        names = met.names(namespace) if made.nameless else None
+        if names is None:
+            return True
+        resource = GroupResource(made.group, made.resource)
+        return any(self._facts.get(resource, name, namespace) is None for name in names)
 
 
 @cache

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from simkit.analysis.escalation.find import states
+from simkit.analysis.escalation.find.facts import BOOTSTRAPPERS
+from simkit.analysis.escalation.find.matching import ONLY
 from simkit.analysis.escalation.find.path import Path, Step
 from simkit.analysis.escalation.find.states import AttackState
 from simkit.analysis.escalation.prove.proving_fork import NotExecutable, ProvingFork, message_of
@@ -70,6 +72,8 @@ UPGRADE: Final = {
 OPENED: Final = ("exec", "attach", "portforward")
 """Subresources whose requests open a stream."""
 _FORBIDDEN: Final = 403
+BOOTSTRAP_TOKEN: Final = "a bootstrap token"
+APPLY: Final = "application/apply-patch+yaml"
 STRATEGIC: Final = "application/strategic-merge-patch+json"
 Question = tuple[Action, Identity | None]
 """The attributes of a review, and its subject: the attacker itself if None."""
@@ -173,6 +177,10 @@ class Attacker:
         """The answer to a request of the operation's actor. Raises Refused unless it succeeds."""
         session = self.session
         if operation.by == "attacker":
+            plural = path.rpartition("/")[2] if method == "POST" else ""
+            for number, permission in enumerate(self.permissions):
+                if permission.nameless and permission.resource == plural and self.step.edge.value(f"{ONLY}{number}"):
+                    method, path, content_type = "PATCH", f"{path}/{name_of(body)}?fieldManager=proof", APPLY
             answer = session.attempt(method, path, body, content_type=content_type)
             actor, assumption = session.credential.actor, ""
         else:
@@ -199,14 +207,13 @@ class Attacker:
             self.session.obtain(
                 token_credential(self.session.sandbox, token, becomes, "a token that the server issued")
             )
-        elif operation.take == "secret" and becomes is not None and becomes.subject is not None:
-            self.session.note(
-                f"is {becomes}", "the secret holds a token of the service account, as its annotation says"
-            )
-            self.session.obtain(Credential(identity_of(becomes.subject), "a token in a secret"))
-        elif operation.take == "bootstrap":
-            groups = ("system:bootstrappers", self.values["group"], AUTHENTICATED)
-            self.session.obtain(Credential(Identity(BOOTSTRAP_USER, tuple(dict.fromkeys(groups))), "a bootstrap token"))
+        elif operation.take in ("secret", "bootstrap") and becomes is not None and becomes.subject is not None:
+            identity, what = identity_of(becomes.subject), "a token of the service account, as its annotation says"
+            if becomes.kind == GROUP:
+                identity, what = Identity(BOOTSTRAP_USER, (BOOTSTRAPPERS, becomes.name, AUTHENTICATED)), BOOTSTRAP_TOKEN
+            if operation.take == "secret":
+                self.session.note(f"is {becomes}", f"the secret holds {what}")
+            self.session.obtain(Credential(identity, "a token in a secret" if becomes.kind != GROUP else what))
 
     def _change(self, operation: Operation) -> None:
         """Update or patch an object, with the verb that is granted."""

@@ -10,6 +10,7 @@ from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.escalation.find import states
 from simkit.analysis.escalation.find.facts import ClusterFacts
 from simkit.analysis.escalation.find.graph import graph_of
+from simkit.analysis.escalation.find.matching import ONLY
 from simkit.analysis.escalation.find.path import Step
 from simkit.analysis.escalation.find.pod_constraints import NODE_PODS
 from simkit.analysis.escalation.prove.proving_fork import NotExecutable, ProvingFork
@@ -29,6 +30,7 @@ from simkit.analysis.rbac.subject import identity_of
 from simkit.logic.podsecurity.constraints import account_identity, first_user, is_readable, laxity, may_use
 from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP, SERVICE_ACCOUNT, USER, Subject
 from simkit.meta.domain import label
+from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, at, name_of
 from simkit.schema.catalogue import Catalogue, Resource
 from simkit.seams.authorization import OPENSHIFT
@@ -160,7 +162,7 @@ class StepVariables:
 
     def of(self, step: Step, number: int, credential: Credential) -> dict[str, Any]:
         """The values of the variables in a step's requests, for an actor."""
-        values: dict[str, Any] = {"fresh": f"{FRESH}-{number}", **self.inside, **step.variables}
+        values: dict[str, Any] = {"fresh": self._fresh(step) or f"{FRESH}-{number}", **self.inside, **step.variables}
         if values.get("namespace") in (None, "", states.ALL):
             values["namespace"] = self._some_namespace(step)
         values.update(fill(step.variant.variables, values))
@@ -190,6 +192,15 @@ class StepVariables:
             role = self.facts.get(CLUSTER_ROLES, values.get("role", ""))
             values["role_rules"] = (role or {}).get("rules") or []
         return values
+
+    def _fresh(self, step: Step) -> str:
+        """A name that is free, where the attacker may create objects of certain names only; empty if of any."""
+        for number, permission in enumerate(step.edge.permissions):
+            resource = GroupResource(permission.group, permission.resource)
+            for name in filter(None, step.edge.value(f"{ONLY}{number}").split(",") if permission.nameless else ()):
+                if self.facts.get(resource, name, step.variables.get("namespace", "")) is None:
+                    return name
+        return ""
 
     def _some_namespace(self, step: Step) -> str:
         places = self.facts.secrets if step.variant.outcome == "secrets" else self.facts.pods
@@ -238,13 +249,11 @@ class StepVariables:
             values["node_certificate_request"] = certificate_request(node_identity(values).user, ("system:nodes",))
 
     def _add_workload(self, step: Step, values: dict[str, Any]) -> None:
-        if "workload" not in [
-            requirement.label
-            for requirement in requirements_of(step.primitive.id, step.edge.number, self.facts.release)
-        ]:
+        requirements = requirements_of(step.primitive.id, step.edge.number, self.facts.release)
+        labels = [requirement.label for requirement in requirements]
+        if "workload" not in labels:
             return
-        permission = step.edge.permissions[0]
-        resource = self.served(permission)
+        resource = self.served(step.edge.permissions[labels.index("workload")])
         if "resource" in step.variables:
             resource = self.catalogue.lookup(step.variables["resource"])
         values |= {"resource": resource, "collection": resource.collection(values["namespace"])}

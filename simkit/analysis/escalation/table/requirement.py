@@ -31,13 +31,13 @@ class Permission(NamedTuple):
 
     @property
     def nameless(self) -> bool:
-        """True if its requests carry no name that a rule could be limited to."""
+        """True if its requests carry no name that a rule could be limited to, unless an apply makes them."""
         return self.verb in WITHOUT_NAME and not self.subresource and self.resource not in AUTHORIZATION_RESOURCES
 
     def granted_by(self, rule: Rule) -> bool:
         """True if a rule grants it, perhaps for some names only."""
-        if self.nameless and rule.resource_names:
-            return False
+        if self.nameless and rule.resource_names and not (self.verb == "create" and verb_matches(rule, "patch")):
+            return False  # only an apply creates under a name that is checked
         if self.verb == ALL and (ALL not in rule.verbs or rule.resource_names):
             return False
         if not (verb_matches(rule, self.verb) and group_matches(rule, self.group)):
