@@ -21,6 +21,7 @@ from simkit.analysis.escalation.table.requirement import Permission, Requirement
 if TYPE_CHECKING:
     from simkit.analysis.escalation.find.graph import EscalationGraph
 
+EdgesOf = dict[AttackState, tuple[Edge, ...]]
 OF_BINDINGS: Final = ("bound-to-role", "gathered-for-oneself", "orphan-cluster-role", "orphan-role")
 """The conditions on what else is bound to an attacker."""
 EVERYTHING: Final = 1
@@ -71,9 +72,7 @@ def parts_of(held: frozenset[Permission], release: str) -> int:
     return found
 
 
-def add_joint_steps(
-    graph: EscalationGraph, found: dict[AttackState, tuple[Edge, ...]], parts: Mapping[AttackState, int]
-) -> bool:
+def add_joint_steps(graph: EscalationGraph, found: EdgesOf, parts: Mapping[AttackState, int]) -> bool:
     """Add the joint steps of each identity to the states that are reached; true if there are any.
 
     Notes
@@ -102,12 +101,7 @@ def add_joint_steps(
     return len(found) > known
 
 
-def _add(
-    graph: EscalationGraph,
-    found: dict[AttackState, tuple[Edge, ...]],
-    start: AttackState,
-    variants: Iterable[JointVariant],
-) -> None:
+def _add(graph: EscalationGraph, found: EdgesOf, start: AttackState, variants: Iterable[JointVariant]) -> None:
     """Add the joint steps of one identity that lead to states which it does not reach otherwise."""
     ways: dict[AttackState, tuple[Edge, ...]] = {start: ()}
     for state in (waiting := [start]):
@@ -140,9 +134,7 @@ def _matches(variant: JointVariant, holders: Sequence[Holder]) -> Iterator[tuple
                 yield own, VariantMatch(variant.primitive, variant.number, namespace, every)
 
 
-def _lead(
-    found: dict[AttackState, tuple[Edge, ...]], start: AttackState, ways: Iterable[tuple[Edge, ...]], last: Edge
-) -> None:
+def _lead(found: EdgesOf, start: AttackState, ways: Iterable[tuple[Edge, ...]], last: Edge) -> None:
     """Add a joint step behind the ways to the identities that it needs, which pass states of their own."""
     before = [edge for way in dict.fromkeys(ways) for edge in dropwhile(lambda one: not one.primitive, way)]
     beside = f"{start}: {', '.join(str(edge.target) for edge in (*before, last))}"

@@ -145,24 +145,18 @@ class Attacker:
         elif operation.use:
             for one in primitives().sequences[operation.use]:
                 self._perform(one)
-        elif operation.become:
-            self._become(operation)
-        elif operation.refill:
-            self._refill(operation)
-        elif operation.approve:
-            self._approve(operation)
-        elif operation.read:
-            self._read(operation)
-        elif operation.connect:
-            self.connect(operation)
-        elif operation.ephemeral:
-            self._add_container(operation)
-        elif operation.change:
-            self._change(operation)
-        elif operation.sign:
-            self._sign(operation)
         else:
-            self._do(operation)
+            acts = {
+                "become": self._become,
+                "refill": self._refill,
+                "approve": self._approve,
+                "read": self._read,
+                "connect": self.connect,
+                "ephemeral": self._add_container,
+                "change": self._change,
+                "sign": self._sign,
+            }
+            next((act for field, act in acts.items() if getattr(operation, field)), self._do)(operation)
 
     def _do(self, operation: Operation) -> None:
         if operation.by != "attacker" and has_happened(self, operation):
