@@ -97,6 +97,11 @@ _FORGET: Final = "DELETE FROM changes WHERE moment < ? OR revision <= ?"
 _FORGET_ALL: Final = "DELETE FROM changes"
 _LAST: Final = "SELECT * FROM changes WHERE moment >= ? ORDER BY revision DESC LIMIT ?"
 
+_ADVICE: Final = {
+    sqlite3.SQLITE_BUSY: "; is another server using it?",
+    sqlite3.SQLITE_CORRUPT: "; the command .recover of sqlite3 writes what can be read into another file",
+}
+"""What to do about errors of SQLite."""
 KEPT: Final = 10_000
 """Changes that are kept in the file, if they are young enough: more would make opening slow."""
 _SWEEP: Final = 512
@@ -188,7 +193,8 @@ def open_store(path: str | Path, clock: Clock, *, durable: bool = False, check: 
             state, unreadable = file.read(lambda connection: _read(connection, check))
             log = file.read(lambda connection: _read_log(connection, state, clock.now() - HISTORY_SECONDS))
     except sqlite3.Error as error:
-        raise SimkitError(f"cannot open {place} as a store: {error}; is another server using it?") from error
+        advice = _ADVICE.get(getattr(error, "sqlite_errorcode", 0) & 0xFF, "")
+        raise SimkitError(f"cannot open {place} as a store: {error}{advice}") from error
     return MemoryStore(clock, state=state, log=log, journal=_Journal(file, clock), unreadable=unreadable)
 
 
@@ -201,6 +207,7 @@ def _make_private(file: Path) -> None:
 
 
 def _prepare(connection: sqlite3.Connection, file: Path, durable: bool) -> None:
+    connection.text_factory = lambda text: text.decode(errors="replace")  # of a damaged row, which only itself is lost
     connection.execute("PRAGMA locking_mode = EXCLUSIVE")
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")

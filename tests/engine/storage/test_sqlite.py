@@ -194,6 +194,33 @@ def test_a_row_that_cannot_be_read(tmp_path: Path, broken: object, caplog: pytes
     store.close()
 
 
+def test_a_name_that_cannot_be_read(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """One wrong byte in the name of an object kept the server from its start."""
+    path = tmp_path / "store.db"
+    store = open_store(path, SimulatedClock())
+    for name in "abc":
+        store.put(key(name), value(name), expect=ABSENT)
+    store.close()
+    with contextlib.closing(sqlite3.connect(path)) as file, file:
+        file.execute("UPDATE objects SET name = CAST(x'ff62' AS TEXT) WHERE name = 'b'")
+    store = open_store(path, SimulatedClock())
+    assert [entry.key.name for entry in store.scan(MAPS)] == ["a", "c"]
+    assert "cannot be read" in caplog.text
+    store.close()
+
+
+def test_a_page_that_is_damaged_is_not_blamed_on_others(tmp_path: Path) -> None:
+    """The error says how to read what is left, and not that another server uses the file."""
+    path = tmp_path / "store.db"
+    store = open_store(path, SimulatedClock())
+    store.put(key("a"), value("a", x="x" * 100_000), expect=ABSENT)
+    store.close()
+    content = path.read_bytes()
+    path.write_bytes(content[:8192] + bytes(len(content) - 8192))
+    with pytest.raises(SimkitError, match=r"malformed; the command \.recover"):
+        open_store(path, SimulatedClock())
+
+
 FORKING = """
 import os, sys
 from tests.engine.storage.test_sqlite import forked
