@@ -28,10 +28,20 @@ class Clock(Protocol):
 
 
 class SystemClock:
-    """The machine's clock."""
+    """The machine's clock. Where that is turned back, time goes on at half of its speed until the two meet again.
+
+    So whoever waits for some seconds waits for twice as many, and not for as long as the clock was turned back.
+    """
+
+    def __init__(self) -> None:
+        self._last, self._steady = 0.0, 0.0
 
     def now(self) -> float:
-        return time.time()
+        now, steady = time.time(), time.monotonic()
+        if now < self._last:
+            now = max(now, self._last + (steady - self._steady) / 2)
+        self._last, self._steady = now, steady
+        return now
 
 
 class SimulatedClock:
