@@ -191,6 +191,7 @@ def fresh(options: Options) -> ControlPlane:
     made = ControlPlane(options, store)
     made.engine.started = False
     bootstrap.fill(made.engine, made.snapshot)
+    made.custom.resume()
     made.engine.started = True
     if not made.store.leaves_process:  # in one that is shared, the elected controllers do it
         made.runner.settle()

@@ -10,6 +10,7 @@ k8s.io/apiextensions-apiserver/pkg/controller/establish/establishing_controller.
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -81,6 +82,7 @@ def _refused(info: RequestInfo, message: str) -> StatusError:
     return StatusError(405, "MethodNotAllowed", message, details={"group": info.group, "kind": info.resource})
 
 
+_LOG: Final = logging.getLogger("simkit.controllers")
 DEFINITIONS: Final = GroupResource(EXTENSIONS_GROUP, "customresourcedefinitions")
 _APPROVALS: Final = {
     "Approved": ("True", "ApprovedAnnotation"),
@@ -171,16 +173,15 @@ class CustomResources:
 
     def _rename(self, name: str, before: Definition | None, obj: Object | None) -> list[str]:
         """The definitions whose names may change by a change of one."""
-        if self._names is None:
-            self._names = {}
-            for each in self.definitions.values():
-                self._names_in(each.group).learn(each.name, each.object)
         group = str(((obj or {}).get("spec") or {}).get("group") or "") if obj is not None else None
         left = self._names_in(before.group).learn(name, None) if before is not None and before.group != group else []
         return left if group is None else [*left, *self._names_in(group).learn(name, obj)]
 
     def _names_in(self, group: str) -> GroupNames:
-        assert self._names is not None
+        if self._names is None:
+            self._names = {}
+            for each in self.definitions.values():
+                self._names_in(each.group).learn(each.name, each.object)
         return self._names.setdefault(group, GroupNames())
 
     def _replace(self, name: str, before: Definition | None, made: Definition) -> bool:
@@ -202,6 +203,14 @@ class CustomResources:
 
     # What the server does about definitions
 
+    def resume(self) -> None:
+        """Go on with what a server had not done when it was killed: names to accept, objects to delete."""
+        self._waiting |= dict.fromkeys(self.definitions)
+        try:
+            self.settle()
+        except StatusError:
+            _LOG.exception("definitions of custom resources")
+
     def settle(self) -> None:
         """Process the last changes until nothing is left to do. Cheap if there are none."""
         if not self._waiting and not self._emptied:
@@ -215,12 +224,17 @@ class CustomResources:
             names, self._waiting = self._waiting, {}
             emptied, self._emptied = self._emptied, set()
             names |= dict.fromkeys(self._leaving[each] for each in emptied if each in self._leaving)
-        for name in names:
-            try:
-                self._tend(name)
-            except StatusError as error:
-                if error.code != 404:
-                    raise
+        failures = [error for name in names if (error := self._tended(name)) is not None and error.code != 404]
+        if failures:
+            raise failures[0]
+
+    def _tended(self, name: str) -> StatusError | None:
+        """The error of a definition, which keeps no other one waiting."""
+        try:
+            self._tend(name)
+        except StatusError as error:
+            return error
+        return None
 
     def _tend(self, name: str) -> None:
         entry = self._engine.store.get(Key(DEFINITIONS, "", name))
