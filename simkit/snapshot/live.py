@@ -21,6 +21,9 @@ from simkit.snapshot.sources import Piece
 
 PAGE: Final = 500
 """Objects per page of a list, as with kubectl."""
+_MOST_PAGES: Final = 20_000
+"""The pages of a list after which it has no end."""
+_STATUS: Final = {"kind": "Status", "apiVersion": "v1"}
 _TRANSIENT: Final = frozenset({"events"})
 """Resources that are left out unless they are named, since they describe events and not state."""
 
@@ -81,10 +84,12 @@ class LiveCluster:
         SimkitError
             Where the server cannot be reached or does not tell what it serves.
         """
-        for path, resource, verbs in tracked(self._served(), "listing resources"):
+        refused: list[Piece] = []
+        for path, resource, verbs in tracked(self._served(refused.append), "listing resources"):
             named = resource.resource in resources or str(resource) in resources
             if "list" in verbs and (named if resources else resource.resource not in _TRANSIENT):
                 yield Piece(f"{self.server}{path}", self._all_pages(path))
+        yield from refused
 
     def watchable(self) -> dict[str, GroupResource]:
         """The resources that can be listed and watched, by path. Raises SimkitError if the server refuses to tell."""
@@ -138,15 +143,36 @@ class LiveCluster:
 
         return lines(), close
 
-    def _served(self) -> Iterator[tuple[str, GroupResource, tuple[str, ...]]]:
-        """The path of each resource, its name, and its verbs."""
-        groups = [("", f"/api/{version}") for version in self._asked("/api").get("versions") or ()]
-        others = self._asked("/apis").get("groups") or ()
-        groups += [(each["name"], f"/apis/{each['preferredVersion']['groupVersion']}") for each in others]
+    def _served(
+        self, refused: Callable[[Piece], object] = lambda _: None
+    ) -> Iterator[tuple[str, GroupResource, tuple[str, ...]]]:
+        """The path of each resource, its name, and its verbs. ``refused`` gets the answer of a group that has none."""
+        groups = [("", f"/api/{version}") for version in self._listed("/api", "versions")]
+        others = [
+            (at(each, "name"), at(each, "preferredVersion", "groupVersion")) for each in self._listed("/apis", "groups")
+        ]
+        groups += [(str(name), f"/apis/{version}") for name, version in others]
         for name, path in groups:
-            for each in self._answer(path).get("resources") or ():
+            answer = self._answer(path)
+            rows = answer.get("resources")
+            if not isinstance(rows, list) or not all(map(_is_resource, rows)):
+                told = (
+                    answer
+                    if answer.get("kind") == "Status"
+                    else {**_STATUS, "message": "the server lists no resources"}
+                )
+                refused(Piece(f"{self.server}{path}", told))
+                continue
+            for each in rows:
                 if "/" not in each["name"]:
                     yield f"{path}/{each['name']}", GroupResource(name, each["name"]), tuple(each["verbs"])
+
+    def _listed(self, path: str, name: str) -> list[Any]:
+        """A list in the server's answer, which may be empty. Raises SimkitError if it is none."""
+        found = self._asked(path).get(name) or []
+        if not isinstance(found, list):
+            raise SimkitError(f"{self.server}{path} gave no list of {name}")
+        return found
 
     def _all_pages(self, path: str) -> Mapping[str, Any]:
         """The whole list; the server's answer instead if it refuses a page."""
@@ -157,12 +183,8 @@ class LiveCluster:
             page = self._answer(path, [("limit", PAGE), *([("continue", token)] if token else [])])
             if "items" not in page:
                 return page
-            if token in seen or not isinstance(page["items"] or [], list):
-                return {
-                    "kind": "Status",
-                    "apiVersion": "v1",
-                    "message": "the server gave no list, or one without an end",
-                }
+            if token in seen or len(seen) > _MOST_PAGES or not isinstance(page["items"] or [], list):
+                return {**_STATUS, "message": "the server gave no list, or one without an end"}
             seen.add(token)
             found, items = found or dict(page), items + (page["items"] or [])
             token = str(at(page, "metadata", "continue") or "")
@@ -189,8 +211,8 @@ class LiveCluster:
         try:
             value = orjson.loads(body)
         except orjson.JSONDecodeError:
-            return {"kind": "Status", "apiVersion": "v1", "message": str(body)[:200] or "an empty answer"}
-        return value if isinstance(value, dict) else {"kind": "Status", "apiVersion": "v1", "message": str(value)[:200]}
+            return {**_STATUS, "message": str(body)[:200] or "an empty answer"}
+        return value if isinstance(value, dict) else {**_STATUS, "message": str(value)[:200]}
 
 
 def _reason(failed: Exception) -> str:
@@ -215,6 +237,12 @@ def _refuse_providers(reader: Any, file: str | None) -> None:
 def _plain(node: Any) -> Any:
     """What a node of the client's configuration holds."""
     return getattr(node, "value", node)
+
+
+def _is_resource(value: Any) -> bool:
+    """True for a resource in a discovery document."""
+    verbs = value.get("verbs") if isinstance(value, dict) else None
+    return isinstance(verbs, list) and all(isinstance(text, str) for text in (value.get("name"), *verbs))
 
 
 def is_object(value: Any) -> bool:

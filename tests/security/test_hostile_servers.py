@@ -9,11 +9,16 @@ from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
+from unittest.mock import Mock
 
 import pytest
 
 from simkit.cli import main
+from simkit.meta.errors import SimkitError
+from simkit.snapshot.live import LiveCluster
+from simkit.snapshot.load import load
 from tests.security.hostile_cluster import assert_shown_as_text
+from tests.security.places import places, put
 from tools.make_hostile_cluster import PAYLOADS
 
 pytestmark = pytest.mark.slow
@@ -176,3 +181,41 @@ def test_a_list_that_lies(
     with _served(_Lying, tmp_path) as file:
         assert main(["who-can", "get", "secrets", "--context", "", "--kubeconfig", str(file)]) == 2
     assert "fault of simkit" not in capsys.readouterr().err
+
+
+DISCOVERY: dict[str, Any] = {
+    "/version": {"major": "1", "minor": "30"},
+    "/api": {"versions": ["v1"]},
+    "/apis": {"groups": [{"name": "a.example", "preferredVersion": {"groupVersion": "a.example/v1"}}]},
+    "/api/v1": {"resources": [{"name": "pods", "kind": "Pod", "verbs": ["list", "watch"]}]},
+    "/apis/a.example/v1": {"resources": [{"name": "things", "kind": "Thing", "verbs": ["list", "watch"]}]},
+    "/api/v1/pods": {"kind": "PodList", "apiVersion": "v1", "items": [{"metadata": {"name": "a", "namespace": "b"}}]},
+}
+
+
+class _Client:
+    """The client of a cluster that answers with some documents."""
+
+    def __init__(self, documents: dict[str, Any]) -> None:
+        self._documents = documents
+
+    def request(self, method: str, path: str, **_: Any) -> Mock:
+        return Mock(data=json.dumps(self._documents.get(path, {"kind": "Status", "message": "none"})).encode())
+
+
+def test_discovery_that_lies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Documents of wrong types are told; a group whose server lies, as of an extension, does not hide the others."""
+    monkeypatch.setattr(LiveCluster, "__init__", lambda *_: None)
+    live = LiveCluster()
+    live.server = "https://x"
+    for path, document in DISCOVERY.items():
+        for place in places(document):
+            for value in (None, 7, "a", [], ["a"], {}, {"a": 1}, [None], [[1]]):
+                live._client = _Client({**DISCOVERY, path: put(document, place, value)})
+                with suppress(SimkitError):
+                    live.watchable()
+                with suppress(SimkitError):
+                    pods = load(live.pieces(), release="1.30")
+                    assert pods.keyed or "a.example" not in path
+    live._client = _Client({**DISCOVERY, "/apis/a.example/v1": {"resources": 7}})
+    assert ["lists no resources" in str(problem) for problem in load(live.pieces(), release="1.30").lost] == [True]
