@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import hmac
 import logging
@@ -46,7 +45,7 @@ def secret_value(secret: Object, key: str) -> str:
     raw: Any = at(secret, "data", key)
     try:
         return base64.b64decode(raw, validate=True).decode() if isinstance(raw, str) else ""
-    except (binascii.Error, UnicodeDecodeError):
+    except ValueError:
         return ""
 
 

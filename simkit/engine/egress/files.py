@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import logging
 import platform
@@ -213,7 +212,7 @@ class _Reader:
         if inline:
             try:
                 return base64.b64decode(str(inline), validate=True)
-            except binascii.Error as error:
+            except ValueError as error:
                 raise self._wrong(f"{field}-data is no base64: {error}") from error
         return self._file(str(named)) if named else b""
 

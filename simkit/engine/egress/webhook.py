@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import contextlib
 import json
 import posixpath
@@ -138,7 +137,7 @@ def _peer(egress: EgressPolicy, client: Mapping[str, Any], is_service: IsService
 def _decoded(text: str) -> bytes:
     try:
         return base64.b64decode(text)
-    except binascii.Error:
+    except ValueError:
         raise Unreachable("unable to load root certificates: unable to parse bytes as PEM block") from None
 
 
@@ -381,5 +380,5 @@ def _asked(function: ConversionFunction, objects: Sequence[Object], api_version:
             raise ConversionFailed(f"conversion for {kind_text(obj)} failed: {fault}") from fault
         if isinstance(made, str):
             raise ConversionFailed(f"conversion webhook for {kind_text(obj)} failed: {made}")
-        answered.append(copied(made))
+        answered.append(made)
     return answered

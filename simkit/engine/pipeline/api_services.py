@@ -6,7 +6,6 @@ Upstream: k8s.io/kube-aggregator/pkg/apiserver/handler_apis.go, release 1.30.
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
@@ -59,7 +58,7 @@ def api_service(obj: Object) -> APIService:
 def _decoded(text: str) -> bytes:
     try:
         return base64.b64decode(text)
-    except binascii.Error:
+    except ValueError:
         return b""
 
 

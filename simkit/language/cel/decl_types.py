@@ -7,7 +7,6 @@ k8s.io/apiserver/pkg/cel/common, release 1.30.
 from __future__ import annotations
 
 import base64
-import binascii
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
@@ -299,7 +298,7 @@ def _date(raw: str | None) -> Timestamp | None:
 def _bytes(raw: str | None) -> bytes | None:
     try:
         return None if raw is None else base64.b64decode(raw, validate=True)
-    except binascii.Error:
+    except ValueError:
         raise EvaluationError(f"Invalid byte formatted string {raw}") from None
 
 

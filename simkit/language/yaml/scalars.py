@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import math
 import re
 from collections.abc import Callable, Mapping
@@ -130,7 +129,7 @@ def _boolean(text: str) -> bool:
 def _binary(text: str) -> str:
     try:
         return base64.b64decode(text).decode("utf-8", "replace")
-    except binascii.Error as error:
+    except ValueError as error:
         raise ValueError(str(error)) from None
 
 

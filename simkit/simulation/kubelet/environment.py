@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
@@ -127,7 +126,7 @@ def content(obj: Object | None) -> dict[str, bytes]:
     for key, value in (encoded or {}).items():
         try:
             found[key] = base64.b64decode(value or "")
-        except binascii.Error:
+        except ValueError:
             found[key] = b""
     return dict(sorted(found.items()))
 

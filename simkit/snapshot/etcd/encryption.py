@@ -10,7 +10,6 @@ k8s.io/apiserver/pkg/server/options/encryptionconfig/config.go and pkg/storage/v
 from __future__ import annotations
 
 import base64
-import binascii
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -215,7 +214,7 @@ def _listed(path: str | Path, listed: _Providers) -> Iterable[_Provider]:
 def _secret(path: str | Path, key: _Key, lengths: tuple[int, ...]) -> bytes:
     try:
         secret = base64.b64decode(key.secret, validate=True)
-    except binascii.Error:
+    except ValueError:  # also for letters outside of ASCII
         raise SimkitError(f"{path}: the secret of key {key.name!r} is not base64") from None
     if len(secret) not in lengths:
         raise SimkitError(f"{path}: the secret of key {key.name!r} has {len(secret)} bytes; it may have {lengths}")

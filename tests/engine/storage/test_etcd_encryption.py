@@ -95,8 +95,9 @@ def test_another_file_is_refused(tmp_path: Path, text: str, told: str) -> None:
 
 def test_bad_keys_and_key_services_are_refused(tmp_path: Path) -> None:
     """Each error says which key, or what is not read."""
-    with pytest.raises(SimkitError, match="not base64"):
-        configured(tmp_path, one("aescbc", "'%%'"))
+    for secret in ("'%%'", "'\u00e9'"):
+        with pytest.raises(SimkitError, match="not base64"):
+            configured(tmp_path, one("aescbc", secret))
     with pytest.raises(SimkitError, match="has 3 bytes"):
         configured(tmp_path, one("aescbc", "YWJj"))
     with pytest.raises(SimkitError, match="kms"):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import binascii
 import struct
 from collections.abc import Callable
 from typing import Any, Final
@@ -96,7 +95,7 @@ class WebSocketSession:
             return
         try:
             self._end.message(bytes([whole[0] - 48]) + base64.b64decode(whole[1:], validate=True))
-        except (IndexError, ValueError, binascii.Error):
+        except (IndexError, ValueError):
             self._raw_close()
 
     def send(self, channel: int, data: bytes) -> None:
