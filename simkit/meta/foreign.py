@@ -21,9 +21,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from contextvars import copy_context
+from contextvars import ContextVar, copy_context
 from queue import Empty, SimpleQueue
 from typing import Any, Final, NamedTuple
+
+import orjson
 
 from simkit.meta.interrupts import interruptible
 from simkit.meta.threads import HAS_THREADS
@@ -45,6 +47,9 @@ class Running(NamedTuple):
 
 _RUNNING: Final[dict[int, Running]] = {}
 """By thread."""
+_WITHIN: Final = ContextVar("within", default=0)
+"""The number of functions with a time limit that wait for what happens here."""
+_MOST_WITHIN: Final = 20
 
 
 def passes(error: BaseException) -> bool:
@@ -146,10 +151,13 @@ def call_within(
 
     Raises TimeoutError where it does. Without threads, the function has all the time that it takes.
     """
+    if _WITHIN.get() >= _MOST_WITHIN:
+        raise ForeignFault(f"{what} leads to a call of itself, {_MOST_WITHIN} times")
     if not HAS_THREADS:
         return call(what, function, *arguments, judge=judge, **more)
     answers: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
     context = copy_context()
+    context.run(_WITHIN.set, _WITHIN.get() + 1)
 
     def work() -> None:
         try:
@@ -197,16 +205,24 @@ def judged_bytes(given: Any) -> bytes:
     return given
 
 
+def _as_json(given: Any) -> Any:
+    """A copy in the types of JSON. Raises ValueError for what has others, or holds itself."""
+    try:
+        return orjson.loads(orjson.dumps(given))
+    except TypeError as error:
+        raise ValueError(f"it cannot be written as JSON: {error}") from None
+
+
 def judged_review(given: Any) -> Any:
     """The answer of a function in place of a webhook. Raises ValueError for what is neither yes, no nor an object."""
     if given is None or isinstance(given, bool | str):
         return given
     if isinstance(given, Mapping) and "allowed" not in given and isinstance(given.get("kind"), str):
-        return given
+        return _as_json(given)
     if not isinstance(given, Mapping) or not isinstance(given.get("allowed"), bool):
         raise ValueError("a webhook gives None, a bool, a text, an object, or a response whose allowed is a bool")
     _check_response(given)
-    return given
+    return _as_json(given)
 
 
 def _check_response(response: Mapping[str, Any]) -> None:
@@ -221,4 +237,4 @@ def judged_conversion(given: Any) -> Any:
     """A converted object, or the reason why there is none. Raises ValueError for anything else."""
     if not isinstance(given, str | Mapping):
         raise ValueError("a conversion gives an object, or a text that says why it cannot")
-    return given
+    return given if isinstance(given, str) else _as_json(given)

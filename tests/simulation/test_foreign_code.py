@@ -82,6 +82,8 @@ def prints_then(function: Callable[..., Any]) -> Callable[..., Any]:
     return program
 
 
+itself: list[Any] = []
+itself.append(itself)
 WRONG_CODES = (True, False, "0", "1", 1.5, [1], {"code": 0}, -1, 256, b"0", ValueError("no"))
 WRONG_STEPS = (None, True, [1], b"line", float("nan"), float("inf"), {"a": 1}, Output(5), Output("x", 3))  # type: ignore[arg-type]
 PROGRAMS = (
@@ -91,6 +93,7 @@ PROGRAMS = (
     *(yields("before", code=code) for code in WRONG_CODES),
     *(yields("before", step) for step in WRONG_STEPS),
 )
+NOT_JSON = ({1: 2}, {"a", "b"}, 2**70, "\ud800", object(), itself)
 ANSWERS_OF_PORTS = (*FAILING, *map(gives, (None, "HTTP/1.1 200 OK\r\n\r\n", 200, True, [b"x"])))
 REVIEWS = (
     *FAILING,
@@ -111,8 +114,14 @@ REVIEWS = (
     ),
     gives({"allowed": True, "patch": "[]"}),
     gives({"allowed": True, "warnings": "w"}),
+    *(gives({"kind": "ConfigMap", "metadata": {"name": "a"}, "data": part}) for part in NOT_JSON),
+    gives({"allowed": True, "auditAnnotations": {"a": object()}}),
 )
-CONVERSIONS = (*FAILING, *map(gives, (None, True, [], b"{}", 3)))
+CONVERSIONS = (
+    *FAILING,
+    *map(gives, (None, True, [], b"{}", 3)),
+    *(gives({"kind": "Thing", "apiVersion": "example.com/v2", "spec": part}) for part in NOT_JSON),
+)
 
 
 def named(function: Any) -> str:
@@ -253,6 +262,20 @@ def test_a_webhook_that_takes_too_long(policy: str) -> None:
                 cluster.create(CONFIG_MAP)
     finally:
         let_go.set()
+
+
+def test_a_webhook_that_calls_itself() -> None:
+    """A function that writes what it reviews made thousands of threads, which went on when nobody waited any more."""
+    calls = list[str]()
+
+    def write(request: dict[str, Any]) -> None:
+        calls.append(request["name"])
+        cluster.create({**CONFIG_MAP, "metadata": {"generateName": "a-"}})
+
+    cluster = hooked(write, "Fail")
+    with pytest.raises(StatusError, match="leads to a call of itself"):
+        cluster.create(CONFIG_MAP)
+    assert len(calls) < 50
 
 
 def test_an_interrupt_is_the_users() -> None:

@@ -270,6 +270,6 @@ def _asked(hook: WebhookAccessor, function: WebhookFunction, request: dict[str, 
     if not isinstance(said, Mapping):
         return Answer(said is not False)
     if "allowed" not in said:
-        return Answer(True, changed=copied(said))
+        return Answer(True, changed=said)
     status, annotations = said.get("status"), said.get("auditAnnotations") or {}
     return Answer(said["allowed"], said.get("patch") or (), status, said.get("warnings") or (), annotations)
