@@ -79,7 +79,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _made(args: argparse.Namespace) -> tuple[Server, ControlPlane]:
     """The server, not yet running, and its control plane."""
-    from simkit.cluster.bootstrap import publish
     from simkit.cluster.options import Options
     from simkit.cluster.parts import object_getter
     from simkit.engine.authn.options import build
@@ -101,7 +100,7 @@ def _made(args: argparse.Namespace) -> tuple[Server, ControlPlane]:
     made.engine.verbosity = args.v
     log_to_standard_error()
     if not _loads(args):
-        publish(made.engine)
+        made.authentication_trust.publish()
     start_nodes(made, args)
     compress = made.engine.gate("APIResponseCompression")
     handler = APIServerHandler(made.engine)

@@ -14,7 +14,6 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding
 
 import simkit
-from simkit.cluster.bootstrap import publish
 from simkit.engine.controllers.certificate_authority import combine
 from simkit.meta.message import Request
 
@@ -53,7 +52,7 @@ def cluster() -> simkit.Cluster:
     made = simkit.Cluster(seed=1)
     believed = replace(made.engine.authentication, published={"client-ca-file": OWN})
     made.engine.authenticate_with(believed)
-    publish(made.engine)
+    made._control_plane.authentication_trust.publish()
     return made
 
 
@@ -82,6 +81,14 @@ def test_lists_of_names_are_merged() -> None:
     assert (combined[proxies], combined[names]) == (OWN, '["a","b","c"]')
     assert combined["requestheader-group-headers"] == "[]"
     assert combine({names: '["a"]'}, {"client-ca-file": OWN}, 0.0) == {"client-ca-file": OWN}
+
+
+@pytest.mark.parametrize("text", ["3", "[[1]]", "null", "{}", '["a", 3]', '"abc"', "x"])
+def test_names_that_are_no_list_are_left(text: str) -> None:
+    """One who wrote a number got an internal error, and so did the server at its next start."""
+    proxies, names = "requestheader-client-ca-file", "requestheader-allowed-names"
+    with pytest.raises(ValueError, match=r"no list of names|unexpected character"):
+        combine({names: text}, {proxies: OWN, names: '["b"]'}, 0.0)
 
 
 @pytest.mark.parametrize("text", ["x", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"])

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
 
-from simkit.cluster.bootstrap import publish
 from simkit.cluster.control_plane import ControlPlane, fresh
 from simkit.cluster.options import Options
 from simkit.cluster.parts import object_getter
@@ -244,7 +243,7 @@ def serving(folder: Path, bundle: str, area: str, without: Sequence[str] = ()) -
     )
     made = fresh(options)
     made.engine.authenticate_with(build(BASE, settings, object_getter(made.store), clock, made.engine.metrics))
-    publish(made.engine)
+    made.authentication_trust.publish()
     server = InProcess(made, clock)
     try:
         yield server

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -27,6 +28,7 @@ from simkit.meta.errors import SimkitError
 from simkit.meta.message import Request
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import annotations_of, with_metadata
+from simkit.meta.unreadable import UnreadableObject
 from simkit.seams import Change, Store
 
 if TYPE_CHECKING:
@@ -300,17 +302,22 @@ class ClusterAuthenticationTrust:
             if change.entry.key == AUTHENTICATION:
                 self._news = True
 
+    def publish(self) -> None:
+        """Write the config map, as a server does when it starts."""
+        self._news = True
+        self.settle()
+
     def settle(self) -> None:
         """Put back what is missing, if the config map was written or deleted. What cannot be read is left as it is."""
         required = self._required() if self._news else {}
         self._news = False
         if not required:
             return
-        entry = self._store.get(AUTHENTICATION)
-        present: Mapping[str, str] = (entry.object.get("data") or {}) if entry is not None else {}
         try:
+            entry = self._store.get(AUTHENTICATION)
+            present: Mapping[str, str] = (entry.object.get("data") or {}) if entry is not None else {}
             combined = combine(present, required, self._clock.now())
-        except ValueError:
+        except (ValueError, UnreadableObject):
             return
         if entry is None or combined != present:
             self._perform(_written(combined, None if entry is None else entry.object))
@@ -341,8 +348,10 @@ def combine(present: Mapping[str, str], required: Mapping[str, str], now: float)
 
 
 def _names(*texts: str) -> str:
-    given = [name for text in texts if text for name in orjson.loads(text)]
-    return orjson.dumps(list(dict.fromkeys(given))).decode()
+    lists = [orjson.loads(text) for text in texts if text]
+    if not all(isinstance(names, list) and all(isinstance(name, str) for name in names) for names in lists):
+        raise ValueError("data contains what is no list of names")
+    return orjson.dumps(list(dict.fromkeys(chain.from_iterable(lists)))).decode()
 
 
 def _bundle(present: str, required: str, now: float) -> str:
