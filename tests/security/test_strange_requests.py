@@ -37,6 +37,7 @@ REQUESTS: dict[str, tuple[str, list[str]]] = {
     "another path in a header": (_asked("/version", ANN + f"x-original-url: {SECRET}\r\nx-rewrite-url: {SECRET}\r\n"), ["200"]),
     "a target with a host": (_asked(f"http://evil{SECRET}"), ["403"]),
     "a target that is a host": (_asked("evil:80", ROOT, method="CONNECT"), ["400"]),
+    "a length with many zeros before it": (_asked("/version", ANN + f"content-length: {'0' * 5000}2\r\n", body="{}"), ["200"]),
     "a fragment": (_asked(f"{SECRET}#/version"), ["403"]),
     "a path in too many bytes": (_asked("/api/v1/namespaces/default/configmaps/%c0%ae%c0%ae/secrets/s"), ["403"]),
     "escapes of another language": (_asked("/api/v1/namespaces/default/secrets/%u0073", ROOT), ["400"]),

@@ -10,6 +10,7 @@ import orjson
 
 from simkit.cluster.report.document import KIND
 from simkit.meta.errors import SimkitError
+from simkit.meta.integers import parse_int
 
 LEVELS: Final = ("info", "low", "medium", "high", "critical")
 WRITES: Final = ("create", "update", "patch", "delete", "deletecollection")
@@ -137,6 +138,6 @@ def _written(events: Iterable[Mapping[Any, Any]], resources: set[str]) -> Iterab
         and event["verb"] in WRITES
         and event["name"]
         and event["stage"] in ("", "ResponseComplete")
-        and str(event["code"]).isdigit()
-        and int(event["code"]) < 400
+        and (code := parse_int(str(event["code"]))) is not None
+        and code < 400
     )

@@ -274,8 +274,7 @@ class KnownHeads:
         """Remember the headers of a request that the parser has read from these bytes, if they are plain."""
         line, _, rest = data.partition(b"\r\n")
         lines, end, body = rest.partition(b"\r\n\r\n")
-        lengths = request.headers.get("content-length", ("0",))
-        plain = len(lengths) == 1 and lengths[0].isdecimal() and int(lengths[0]) == len(body)
+        plain = [*request.headers.get("content-length", "0")] == [str(len(body))]
         if not (end and plain and _MEANING_MORE.isdisjoint(request.headers) and _LINE.fullmatch(line)):
             return
         if len(self._known) >= _MOST:

@@ -12,6 +12,7 @@ from typing import Final
 from simkit.engine.http.upgrade.remote_command import CommandDriver, channel, exit_status, plain_exit
 from simkit.engine.pipeline.subresources.connection_target import CommandSession, PortSession
 from simkit.meta.errors import StatusError
+from simkit.meta.go_number import parse_uint
 from simkit.seams import PortHandler, has_closed
 
 # Frames of SPDY/3.1, as far as connections to pods need them. Bytes go in, events come out; nothing is read or sent.
@@ -334,7 +335,7 @@ class _Ports:
             self._link.send(stream, b"", fin=True)
             return
         try:
-            port = int(headers.get("port", "0")[:6])
+            port = parse_uint(headers.get("port", ""), bits=16)
             self._data[stream] = (request, self._session.handler(port))
         except (ValueError, StatusError) as error:
             if request in self._errors:

@@ -14,6 +14,7 @@ from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.errors import StatusError, bad_request, invalid, unexplained
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value
 from simkit.meta.go_number import parse_int, parse_uint
+from simkit.meta.integers import is_digits
 from simkit.meta.message import Request
 from simkit.meta.names import GroupKind, GroupResource, Key
 from simkit.meta.objects import Object, at
@@ -177,7 +178,7 @@ class Target(NamedTuple):
     def number(self) -> int:
         """The port as a number; 0 for one that is none."""
         usual = _HTTPS_PORT if self.secure else _HTTP_PORT
-        return int(self.port or usual) if str(self.port).isdecimal() and len(str(self.port)) < _LONG else 0
+        return int(self.port or usual) if is_digits(str(self.port)) and len(str(self.port)) < _LONG else 0
 
 
 def container_of(pod: Object, wanted: str) -> str:
