@@ -11,7 +11,6 @@ from simkit.client.work_queue import RequeueError
 from simkit.meta.message import Request, Response
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Draft, Object, metadata, name_of, namespace_of
-from simkit.schema.resources import Resource
 
 _GONE: Final = 404
 _TAKEN: Final = 409
@@ -26,9 +25,9 @@ def path_of(resource: GroupResource, namespace: str = "", name: str = "", subres
     '/apis/apps/v1/namespaces/dev/deployments/web/status'
     """
     root = f"/apis/{resource.group}/v1" if resource.group else "/api/v1"
-    scope = f"/namespaces/{namespace}" if namespace else ""
-    parts = [part for part in (quote(name, safe=":") if name else "", subresource) if part]
-    return "/".join([f"{root}{scope}/{resource.resource}", *parts])
+    scope = f"/namespaces/{quote(namespace, safe='')}" if namespace else ""
+    parts = (quote(name, ":@$&+=", errors="surrogatepass"), subresource) if name else ()
+    return "/".join(filter(None, (f"{root}{scope}/{resource.resource}", *parts)))
 
 
 def path_to(resource: GroupResource, obj: Object, subresource: str = "") -> str:
@@ -51,11 +50,6 @@ def replace_status(client: Client, resource: GroupResource, obj: Object, status:
     if (obj.get("status") or {}) == status:
         return None
     return expect(replace(client, resource, {**obj, "status": status}, "status"), _GONE, _TAKEN)
-
-
-def scale_path(resource: Resource, namespace: str, name: str) -> str:
-    """The path of an object's Scale, in the version of its kind that is served."""
-    return f"{resource.collection(namespace)}/{name}/scale"
 
 
 def merge(client: Client, resource: GroupResource, obj: Object, change: Draft, subresource: str = "") -> Response:

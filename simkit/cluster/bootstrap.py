@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import quote
 
 from simkit.client.requests import path_of
 from simkit.engine.controllers.served_version import with_served_version
@@ -80,7 +79,7 @@ def fill(engine: Engine, snapshot: Callable[[], Snapshot]) -> None:
     _fill_first(engine)
     for key in list(outdated_bindings(snapshot())):
         resource = engine.catalogue.lookup(str(key.resource))
-        _send(engine, "DELETE", f"{resource.collection(key.namespace)}/{quote(key.name, safe=':')}", None)
+        _send(engine, "DELETE", resource.path_to(key.name, key.namespace), None)
     for obj, exists in reconcile(snapshot(), engine.gates):
         _write(engine, obj, exists=exists)
 
@@ -109,21 +108,8 @@ def _make_ready(engine: Engine, ranges: Object) -> None:
         "metadata": {"name": name_of(ranges)},
         "status": {"conditions": [condition]},
     }
-    path = f"{resource.path}/{resource.resource}/{name_of(ranges)}/status?fieldManager={_RANGES_MANAGER}&force=true"
+    path = f"{resource.path_to(name_of(ranges), subresource='status')}?fieldManager={_RANGES_MANAGER}&force=true"
     _send(engine, "PATCH", path, status, media="application/apply-patch+yaml")
-
-
-def publish(engine: Engine) -> None:
-    """Publish the trusted authorities in the config map extension-apiserver-authentication, if there are any."""
-    found = engine.authentication.published
-    if not found:
-        return
-    path = f"/api/v1/namespaces/{SYSTEM_NAMESPACE}/configmaps/{AUTHENTICATION}"
-    key = Key(GroupResource("", "configmaps"), SYSTEM_NAMESPACE, AUTHENTICATION)
-    if not _is_there(engine, key):
-        _send(engine, "POST", path.rpartition("/")[0], {"metadata": {"name": AUTHENTICATION}, "data": dict(found)})
-    elif key not in engine.store.unreadable(key.resource):
-        _send(engine, "PATCH", path, {"data": dict(found)}, media="application/merge-patch+json")
 
 
 def provide(engine: Engine, namespace: str) -> None:
@@ -153,12 +139,11 @@ def _resource(engine: Engine, obj: Object) -> Resource:
 
 def _write(engine: Engine, obj: Object, *, exists: bool) -> None:
     resource = _resource(engine, obj)
-    path = resource.collection(namespace_of(obj))
     if exists:
-        _send(engine, "PUT", f"{path}/{quote(name_of(obj), safe=':')}", obj)
+        _send(engine, "PUT", resource.path_to(name_of(obj), namespace_of(obj)), obj)
     else:
         by = f"?fieldManager={_PRODUCER}" if resource.group == FLOW_GROUP else ""
-        _send(engine, "POST", path + by, obj)
+        _send(engine, "POST", resource.collection(namespace_of(obj)) + by, obj)
 
 
 def _send(engine: Engine, method: str, path: str, obj: Object | None, *, media: str = "application/json") -> None:
@@ -173,8 +158,6 @@ def _send(engine: Engine, method: str, path: str, obj: Object | None, *, media: 
 ADDRESS: Final = "192.0.2.1"
 """The server's address in documents."""
 PORT: Final = 6443
-AUTHENTICATION: Final = "extension-apiserver-authentication"
-"""The config map with the authorities that other servers trust."""
 FLOW_GROUP: Final = api_group("flowcontrol.apiserver")
 DISCOVERY_GROUP: Final = api_group("discovery")
 NAME: Final = "kubernetes"

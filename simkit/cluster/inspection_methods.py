@@ -64,9 +64,9 @@ class InspectionMethods(AnalysedCluster):
         plane = self._control_plane
         resource = plane.catalogue.resource_of(obj)
         namespace = (namespace_of(obj) or DEFAULT_NAMESPACE) if resource.namespaced else ""
-        key, path = Key(resource.storage, namespace, name_of(obj)), resource.collection(namespace)
+        key = Key(resource.storage, namespace, name_of(obj))
         exists = bool(key.name) and plane.store.get(key) is not None
-        method, target = ("PUT", f"{path}/{key.name}") if exists else ("POST", path)
+        method, target = "PUT" if exists else "POST", resource.path_to(key.name if exists else "", namespace)
         return self.trace_request(Request.of(method, f"{target}?dryRun=All", obj), identity=identity or administrator())
 
     def trace_request(

@@ -48,8 +48,7 @@ class ObjectMethods(AnalysedCluster):
         StatusError
             For a refused request, with the Status that a client gets.
         """
-        path, namespaced = self._collection(obj)
-        return self._asked("POST", path, self._placed(obj, namespaced), identity)
+        return self._asked("POST", self._path(obj), self._placed(obj), identity)
 
     def apply(self, source: Source, *, identity: Identity | None = None) -> list[Object]:
         """Create objects, or replace those that exist. Of a List, each item is written.
@@ -76,20 +75,17 @@ class ObjectMethods(AnalysedCluster):
         return [self._put(obj, identity) for obj in manifests(source, self.release)]
 
     def _put(self, obj: Object, identity: Identity | None) -> Object:
-        path, namespaced = self._collection(obj)
-        placed = self._placed(obj, namespaced)
-        if not name_of(obj):
-            return self._asked("POST", path, placed, identity)
-        live = self.perform(Request.of("GET", f"{path}/{name_of(obj)}"), identity=identity)
-        if live.status == 404:
-            return self._asked("POST", path, placed, identity)
+        placed, path = self._placed(obj), self._path(obj, name_of(obj))
+        live = self.perform(Request.of("GET", path), identity=identity) if name_of(obj) else None
+        if live is None or live.status == 404:
+            return self._asked("POST", self._path(obj), placed, identity)
         current = {key: value for key, value in placed["metadata"].items() if key != "resourceVersion"}
         version = (live.object.get("metadata") or {}).get("resourceVersion", "")
         whole = {**placed, "metadata": {**current, "resourceVersion": version}}
         try:
-            return self._asked("PUT", f"{path}/{name_of(obj)}", whole, identity)
+            return self._asked("PUT", path, whole, identity)
         except StatusError as refused:
-            merged = self.perform(_merge(f"{path}/{name_of(obj)}", placed), identity=identity)
+            merged = self.perform(_merge(path, placed), identity=identity)
             if refused.code != 422 or not merged.succeeded:
                 raise
         stored: Object = merged.object
@@ -206,7 +202,7 @@ class ObjectMethods(AnalysedCluster):
             raise SimkitError(f"the namespace is empty: name one, or leave it out (None) for {DEFAULT_NAMESPACE!r}")
         where = (namespace or DEFAULT_NAMESPACE) if resource.namespaced else ""
         try:
-            return self._asked(method, f"{resource.collection(where)}/{name}", None, identity)
+            return self._asked(method, resource.path_to(name, where), None, identity)
         except StatusError as refused:
             if refused.code == 404:
                 refused.add_note(self._whereabouts(resource, name, where))
@@ -232,15 +228,13 @@ class ObjectMethods(AnalysedCluster):
         there = f" in namespace {', '.join(found[:3])}{more}" if searched else ""
         return f"{here}it is{there}" if name in places else f"{here}did you mean {near[0]!r}{there}?"
 
-    def _collection(self, obj: Object) -> tuple[str, bool]:
-        resource = self._control_plane.catalogue.resource_of(obj)
-        return resource.collection(namespace_of(obj) or "default"), resource.namespaced
+    def _path(self, obj: Object, name: str = "") -> str:
+        return self._control_plane.catalogue.resource_of(obj).path_to(name, namespace_of(obj) or DEFAULT_NAMESPACE)
 
-    @staticmethod
-    def _placed(obj: Object, namespaced: bool) -> dict[str, Any]:
+    def _placed(self, obj: Object) -> dict[str, Any]:
         metadata = dict(obj.get("metadata") or {})
-        if namespaced:
-            metadata.setdefault("namespace", "default")
+        if self._control_plane.catalogue.resource_of(obj).namespaced:
+            metadata.setdefault("namespace", DEFAULT_NAMESPACE)
         return {**obj, "metadata": metadata}
 
     def _asked(self, method: str, path: str, body: Object | None = None, identity: Identity | None = None) -> Object:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final
+from urllib.parse import quote
 
 from simkit.meta.names import GroupKind, GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource
 
@@ -108,8 +109,13 @@ class Resource:
 
     def collection(self, namespace: str = "") -> str:
         """The path of its objects in a namespace (empty: everywhere), or of all where they live in none."""
-        scope = f"/namespaces/{namespace}" if self.namespaced and namespace else ""
+        scope = f"/namespaces/{quote(namespace, safe='')}" if self.namespaced and namespace else ""
         return f"{self.path}{scope}/{self.resource}"
+
+    def path_to(self, name: str, namespace: str = "", subresource: str = "") -> str:
+        """The path of an object, whose name may have any letters, or of its subresource; without a name, of all."""
+        parts = (quote(name, ":@$&+=", errors="surrogatepass"), subresource) if name else ()
+        return "/".join(filter(None, (self.collection(namespace), *parts)))
 
     def subresource_gvk(self, name: str) -> GroupVersionKind:
         """The kind of a subresource. Raises KeyError if there is no such subresource."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import quote
 
 from simkit.analysis.admission.policies import PolicyEffect
 from simkit.analysis.admission.simulated_writes import POLICY
@@ -93,20 +92,21 @@ def prove(effect: PolicyEffect, sandbox: Sandbox, *, limit: int = 100) -> Policy
 
 def _enforce(fork: Sandbox, obj: Object, admin: Identity) -> None:
     resource = catalogue_of(fork.snapshot()).resource_of(obj)
-    path = resource.collection(namespace_of(obj) or DEFAULT_NAMESPACE)
-    response = fork.perform(Request.of("POST", path, obj), identity=admin)
+    namespace = namespace_of(obj) or DEFAULT_NAMESPACE
+    response = fork.perform(Request.of("POST", resource.collection(namespace), obj), identity=admin)
     if response.status == 409:
-        live = fork.perform(Request.of("GET", f"{path}/{quote(name_of(obj))}"), identity=admin).object
+        path = resource.path_to(name_of(obj), namespace)
+        live = fork.perform(Request.of("GET", path), identity=admin).object
         version = {"resourceVersion": live["metadata"].get("resourceVersion", "")}
         wanted = {**obj, "metadata": {**obj["metadata"], **version}}
-        response = fork.perform(Request.of("PUT", f"{path}/{quote(name_of(obj))}", wanted), identity=admin)
+        response = fork.perform(Request.of("PUT", path, wanted), identity=admin)
     if response.status >= 400:
         raise SimkitError(f"{obj.get('kind')} {name_of(obj)}: {response.message}")
 
 
 def _tried(fork: Sandbox, row: Any, admin: Identity) -> tuple[Any, ...]:
     resource = catalogue_of(fork.snapshot()).lookup(row.resource)
-    path = f"{resource.collection(row.namespace)}/{quote(row.name, safe=':')}?dryRun=All"
+    path = f"{resource.path_to(row.name, row.namespace)}?dryRun=All"
     touch = {"metadata": {"annotations": {"simkit/proof": "policy"}}}
     request = Request.of("PATCH", path, touch, content_type="application/merge-patch+json")
     response = fork.perform(request, identity=admin)

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from simkit.client.requests import path_of
 from simkit.logic.rbac.aggregate import CONTROLLER, is_aggregated, with_aggregated_rules
 from simkit.logic.rbac.binding import CLUSTER_ROLES
-from simkit.meta.domain import RBAC_GROUP, SYSTEM_NAMESPACE
+from simkit.meta.domain import SYSTEM_NAMESPACE
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import administrator, service_account
 from simkit.meta.message import Request, Response
@@ -53,14 +54,13 @@ def apply(sandbox: Sandbox, changes: Iterable[Change]) -> None:
 
 def write(sandbox: Sandbox, change: Change) -> Response:
     """The answer to a change, made by an administrator."""
-    key = change.key
-    scope = f"/namespaces/{key.namespace}" if key.namespace else ""
-    api = f"apis/{key.resource.group}" if key.resource.group else "api"
-    collection = f"/{api}/v1{scope}/{key.resource.resource}"
+    resource, namespace, name = change.key
     method = "DELETE" if change.obj is None else "PUT"
-    answer = sandbox.perform(Request.of(method, f"{collection}/{key.name}", change.obj), identity=administrator())
+    path = path_of(resource, namespace, name)
+    answer = sandbox.perform(Request.of(method, path, change.obj), identity=administrator())
     if change.obj is not None and answer.status == 404:
-        answer = sandbox.perform(Request.of("POST", collection, change.obj), identity=administrator())
+        path = path_of(resource, namespace)
+        answer = sandbox.perform(Request.of("POST", path, change.obj), identity=administrator())
     return answer
 
 
@@ -76,7 +76,7 @@ def aggregate_roles(sandbox: Sandbox) -> Iterator[tuple[str, Response, str]]:
     for role in with_aggregated_rules(roles):
         if not is_aggregated(role) or (role.get("rules") or []) == before[name_of(role)]:
             continue
-        path = f"/apis/{RBAC_GROUP}/v1/clusterroles/{name_of(role)}"
+        path = path_of(CLUSTER_ROLES, name=name_of(role))
         request = Request.of("PATCH", path, {"rules": role.get("rules") or []}, content_type=MERGE)
         answer, who = sandbox.perform(request, identity=account), account.user
         if answer.status == 403:

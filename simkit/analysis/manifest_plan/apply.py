@@ -96,7 +96,7 @@ class ManifestWriter:
         """Delete an object that no manifest has."""
         obj: Object = {"kind": resource.kind, "metadata": {"name": name}}
         try:
-            answer = self._send("DELETE", _path(resource, namespace, name))
+            answer = self._send("DELETE", resource.path_to(name, namespace))
         except NotExecutable as why:
             return changed("not tried", _word(resource), obj, namespace=namespace, message=why.reason)
         action: Action = "delete" if answer.succeeded else "refused"
@@ -150,7 +150,7 @@ class ManifestWriter:
         return {name: value for name, value in obj.items() if name != "status"} | {"metadata": kept}
 
     def _written(self, resource: Resource, obj: Object) -> ObjectChange:
-        path = _path(resource, namespace_of(obj), name_of(obj))
+        path = resource.path_to(name_of(obj), namespace_of(obj))
         try:
             live = self._send("GET", path)
         except NotExecutable:  # objects of its kind were not captured, or its definition is new
@@ -171,7 +171,7 @@ class ManifestWriter:
 
     def _created(self, resource: Resource, obj: Object) -> ObjectChange:
         query = urlencode({"fieldValidation": "Strict", "fieldManager": "kubectl-client-side-apply"})
-        answer = self._send("POST", f"{_path(resource, namespace_of(obj))}?{query}", obj)
+        answer = self._send("POST", f"{resource.collection(namespace_of(obj))}?{query}", obj)
         return self._told("create" if answer.succeeded else "refused", resource, obj, answer)
 
     def _patched(self, resource: Resource, path: str, obj: Object, live: Object) -> Response:
@@ -241,10 +241,6 @@ class ManifestWriter:
 _OF_THE_SERVER: Final = frozenset(
     ("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink", "deletionTimestamp")
 )
-
-
-def _path(resource: Resource, namespace: str, name: str = "") -> str:
-    return f"{resource.collection(namespace)}/{name}" if name else resource.collection(namespace)
 
 
 def _word(resource: Resource) -> str:

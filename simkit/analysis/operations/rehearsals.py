@@ -10,12 +10,14 @@ from typing import Any, Final
 
 from simkit.analysis.operations.observation import NODES, PODS, Observation, OperationSandbox, uid_of
 from simkit.analysis.operations.result import Operation
+from simkit.client.requests import path_of, path_to
 from simkit.logic.workloads.pods import has_ended
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import MIRROR_POD, label
 from simkit.meta.duration import seconds
 from simkit.meta.errors import SimkitError
 from simkit.meta.labels import of_object
+from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, annotations_of, at, controller_of, labels_of, metadata, name_of, namespace_of
 from simkit.seams.snapshot import Snapshot
 
@@ -69,7 +71,7 @@ def drain_nodes(
     names = named_nodes(observed.snapshot, nodes, zone)
     for name in names:
         cordon = {"spec": {"unschedulable": True}}
-        observed.demand(observed.send("PATCH", f"/api/v1/nodes/{name}", cordon, content_type=_MERGE))
+        observed.demand(observed.send("PATCH", path_of(NODES, name=name), cordon, content_type=_MERGE))
     touched: dict[str, str] = {}
     complete = True
     for name in names:
@@ -104,7 +106,7 @@ def _stays(pod: Object) -> bool:
 
 def _evict(observed: Observation, pod: Object) -> None:
     """Ask for an eviction; a disruption budget may refuse it for now."""
-    path = f"/api/v1/namespaces/{namespace_of(pod)}/pods/{name_of(pod)}/eviction"
+    path = path_to(PODS, pod, "eviction")
     meta = {"name": name_of(pod), "namespace": namespace_of(pod)}
     answer = observed.send("POST", path, {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": meta})
     uid = uid_of(pod)
@@ -249,7 +251,7 @@ def roll_out(
     if resource is None or not name:
         raise SimkitError(f"{workload!r} cannot be rolled out; name a workload as deployment/NAME or statefulset/NAME")
     observed = Observation(sandbox.rehearsal(settings={"ready-after": ready_after}))
-    path = f"/apis/apps/v1/namespaces/{namespace}/{resource}/{name}"
+    path = path_of(GroupResource("apps", resource), namespace, name)
     held = observed.demand(observed.send("GET", path))
     touched = {uid_of(pod): "replaced" for pod in _pods_of(observed, held)}
     observed.demand(observed.send("PATCH", path, _patch(held, change, image), content_type=_STRATEGIC))

@@ -22,12 +22,12 @@ from simkit.analysis.rbac.index import chain_of, index_of
 from simkit.analysis.rbac.objects import display_name
 from simkit.analysis.rbac.subject import normalize_subject, text_of, text_of_identity
 from simkit.analysis.rbac.tables import rule_text
+from simkit.client.requests import path_of
 from simkit.logic.authorizers.chain import AuthorizerChain, node_identity
 from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP, USER, Subject, key_of
 from simkit.logic.rbac.index import AllowingGrant
 from simkit.logic.rbac.question import Question
 from simkit.logic.rbac.rule import Rule
-from simkit.meta.domain import RBAC_GROUP
 from simkit.meta.identity import Identity, administrator
 from simkit.meta.message import Request
 from simkit.meta.names import Key
@@ -225,7 +225,7 @@ class ReviewedSide:
             return [chain.authorize(access.ask(identity)).allowed for access, identity in asked]
         fork = self.where.fork()
         for role in self.unsettled:
-            path = f"/apis/{RBAC_GROUP}/v1/clusterroles/{name_of(role)}"
+            path = path_of(CLUSTER_ROLES, name=name_of(role))
             response = fork.perform(Request.of("PUT", path, role), identity=administrator())
             if not response.succeeded:
                 raise NotReproduced(f"the rules of the aggregated role {name_of(role)} could not be written")

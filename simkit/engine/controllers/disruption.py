@@ -12,7 +12,7 @@ from simkit.client.controller import Client
 from simkit.client.event_recorder import EventRecorder
 from simkit.client.indexer import SelectorIndex, equalities
 from simkit.client.lister import Lister, is_terminating, uid_of
-from simkit.client.requests import keys_of, replace_status, scale_path
+from simkit.client.requests import keys_of, replace_status
 from simkit.client.resource_watcher import ResourceWatcher
 from simkit.client.resources import BUDGETS, DEPLOYMENTS, PODS, REPLICA_SETS, REPLICATION_CONTROLLERS, STATEFUL_SETS
 from simkit.kinds.parts.cells import selector_structure
@@ -82,7 +82,7 @@ class ExpectedPods:
         resource = self._resource(reference)
         if "scale" not in resource.subresources:
             raise ExpectedCountError(f"{resource.group_resource} does not implement the scale subresource")
-        response = client.perform(Request.of("GET", scale_path(resource, namespace, reference.get("name") or "")))
+        response = client.perform(Request.of("GET", resource.path_to(reference.get("name") or "", namespace, "scale")))
         found: Object | None = response.object if response.succeeded else None
         return found
 

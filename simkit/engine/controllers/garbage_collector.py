@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
-from urllib.parse import quote
 
 from simkit.client.controller import Client
 from simkit.client.lister import is_terminating, uid_of
@@ -192,8 +191,7 @@ class GarbageCollector:
     # Requests
 
     def _path(self, key: Key) -> str:
-        resource = self._resource(key.resource)
-        return f"{resource.collection(key.namespace)}/{quote(key.name, safe=':')}"
+        return self._resource(key.resource).path_to(key.name, key.namespace)
 
     def _resource(self, stored: GroupResource) -> Resource:
         found = self._catalogue().preferred(stored)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import filterfalse
 from typing import Any, Final
 
 from simkit.client.controller import Client
@@ -102,13 +103,9 @@ class NamespaceController:
             if all(map(is_terminating, objects)):
                 continue
             sent = True
-            path = resource.collection(namespace)
-            if "deletecollection" in resource.verbs:
-                paths = [path]
-            else:
-                paths = [f"{path}/{name_of(obj)}" for obj in objects if not is_terminating(obj)]
-            for each in paths:
-                response = client.perform(Request.of("DELETE", each))
+            names = [""] if "deletecollection" in resource.verbs else map(name_of, filterfalse(is_terminating, objects))
+            for name in names:
+                response = client.perform(Request.of("DELETE", resource.path_to(name, namespace)))
                 if not response.succeeded and response.status not in (404, 409):
                     failures.append(str(response.object.get("message")))
         return failures, sent

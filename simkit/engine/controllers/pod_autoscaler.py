@@ -8,14 +8,14 @@ from typing import Final
 from simkit.client.controller import Client
 from simkit.client.event_recorder import EventRecorder
 from simkit.client.lister import Lister, is_terminating
-from simkit.client.requests import expect, scale_path
+from simkit.client.requests import expect, path_to
 from simkit.client.resource_watcher import ResourceWatcher
 from simkit.client.resources import AUTOSCALERS
 from simkit.logic.workloads.status_conditions import with_condition
 from simkit.meta.clock import Clock, timestamp
 from simkit.meta.message import Request
 from simkit.meta.names import GroupVersionKind, Key
-from simkit.meta.objects import Object, at, name_of, namespace_of
+from simkit.meta.objects import Object, at, namespace_of
 from simkit.schema.catalogue import Catalogue
 from simkit.seams import Change
 
@@ -56,9 +56,8 @@ class HorizontalController(ResourceWatcher):
         conditions = with_condition(before, told, timestamp(self._clock.now()))
         wanted = {"desiredReplicas": 0, **status, "conditions": conditions, **self._current(client, scaler)}
         if wanted != status:
-            path = f"/apis/{AUTOSCALERS.group}/v2/namespaces/{namespace_of(scaler)}/{AUTOSCALERS.resource}"
-            body = {**scaler, "status": wanted}
-            expect(client.perform(Request.of("PUT", f"{path}/{name_of(scaler)}/status", body)), 404, 409)
+            path = path_to(AUTOSCALERS, scaler, "status").replace("/v1/", "/v2/", 1)
+            expect(client.perform(Request.of("PUT", path, {**scaler, "status": wanted})), 404, 409)
         return self._clock.now() + _PERIOD
 
     def _current(self, client: Client, scaler: Object) -> dict[str, int]:
@@ -68,5 +67,6 @@ class HorizontalController(ResourceWatcher):
         resource = self._catalogue().kind(GroupVersionKind(group, version, target.get("kind", "")))
         if resource is None or "scale" not in resource.subresources:
             return {}
-        scale = client.perform(Request.of("GET", scale_path(resource, namespace_of(scaler), target.get("name", ""))))
+        path = resource.path_to(target.get("name", ""), namespace_of(scaler), "scale")
+        scale = client.perform(Request.of("GET", path))
         return {"currentReplicas": at(scale.object, "spec", "replicas") or 0} if scale.succeeded else {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, Final
+from urllib.parse import unquote
 
 from simkit.analysis.escalation.find import states
 from simkit.analysis.escalation.find.facts import BOOTSTRAPPERS
@@ -35,7 +36,7 @@ from simkit.analysis.escalation.prove.simulated_nodes import (
     output_of,
     see_output,
 )
-from simkit.analysis.escalation.prove.variables import TOKEN_FILE, StepVariables, body_of, debugger, fill
+from simkit.analysis.escalation.prove.variables import TOKEN_FILE, StepVariables, body_of, debugger, fill, fill_path
 from simkit.analysis.escalation.table.primitive import Operation, primitives
 from simkit.analysis.escalation.table.requirement import Permission
 from simkit.analysis.least_privilege.change import MERGE, aggregate_roles
@@ -161,7 +162,7 @@ class Attacker:
     def _do(self, operation: Operation) -> None:
         if operation.by != "attacker" and has_happened(self, operation):
             return
-        method, path = fill(operation.do, self.values).split(" ", 1)
+        method, path = fill_path(operation.do, self.values).split(" ", 1)
         body = body_of(operation.body, self.values) if operation.body else None
         self.take(operation, self.ask(operation, method, path, body))
 
@@ -211,7 +212,7 @@ class Attacker:
 
     def _change(self, operation: Operation) -> None:
         """Update or patch an object, with the verb that is granted."""
-        path = fill(operation.change, self.values)
+        path = fill_path(operation.change, self.values)
         live = self.session.stored(path)
         if operation.add_subject:
             change: Any = {"subjects": [*(live.get("subjects") or ()), self.values["me_subject"]]}
@@ -231,7 +232,7 @@ class Attacker:
         self.take(operation, answer)
 
     def _add_container(self, operation: Operation) -> None:
-        path = fill(operation.ephemeral, self.values)
+        path = fill_path(operation.ephemeral, self.values)
         pod = self.session.stored(path.rpartition("/")[0])
         debug = {**debugger(pod), "name": f"debug-{self.session.number}"}
         containers = [*(at(pod, "spec", "ephemeralContainers") or ()), debug]
@@ -247,9 +248,9 @@ class Attacker:
         if not self.values["pod"]:
             raise NotExecutable("there is no running pod")
         reads = permission.verb == "get"
-        path = fill((reads and operation.upgrade) or operation.connect, self.values)
+        path = fill_path((reads and operation.upgrade) or operation.connect, self.values)
         plural, _, subresource = permission.resource.partition("/")
-        name = path.partition(f"/{plural}/")[2].partition("/")[0]
+        name = unquote(path.partition(f"/{plural}/")[2].partition("/")[0])
         where = "" if plural == "nodes" else path.partition("/namespaces/")[2].partition("/")[0]
         self.review(Action(permission.verb, permission.group, plural, subresource, where, name))
         opens = UPGRADE if subresource in OPENED or (reads and operation.upgrade) else {}
@@ -293,7 +294,7 @@ class Attacker:
     def _approve(self, operation: Operation) -> None:
         if operation.by != "attacker":
             self.running.settle()
-        path = fill(operation.approve, self.values)
+        path = fill_path(operation.approve, self.values)
         live = self.session.stored(path.rpartition("/")[0])
         if operation.by != "attacker" and any(at(live, "status", "conditions") or ()):
             return  # the approving controller has decided
@@ -306,7 +307,7 @@ class Attacker:
 
     def _sign(self, operation: Operation) -> None:
         self.running.settle()
-        method, path = fill(operation.do, self.values).split(" ", 1)
+        method, path = fill_path(operation.do, self.values).split(" ", 1)
         live = self.session.stored(path.rpartition("/")[0])
         certificate, user, groups = signed(at(live, "spec", "request"))
         if not at(live, "status", "certificate"):
@@ -315,7 +316,7 @@ class Attacker:
 
     def _read(self, operation: Operation) -> None:
         """Read an object with whichever of get, list and watch is granted."""
-        path = fill(operation.read, self.values)
+        path = fill_path(operation.read, self.values)
         base = path.rpartition("/")[0]
         paths = {"get": path, "list": base, "watch": f"{base}?watch=true&timeoutSeconds=1"}
         verbs = (one.verb for one in self.permissions if one.resource == base.rpartition("/")[2])

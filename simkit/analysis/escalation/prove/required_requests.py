@@ -128,7 +128,7 @@ def _existing(attacker: Attacker, resource: Resource, names: tuple[str, ...]) ->
         for place in (where, None) if anywhere else (where,):
             for obj in snapshot.scan(key, place):
                 if not wanted or name_of(obj) in wanted:
-                    return f"{resource.collection(namespace_of(obj))}/{name_of(obj)}"
+                    return resource.path_to(name_of(obj), namespace_of(obj))
     named = f" named {' or '.join(wanted)}" if wanted else ""
     raise NotExecutable(f"there is no object of {resource.group_resource}{named} to use it on")
 

@@ -23,7 +23,7 @@ from simkit.analysis.escalation.find.states import PODS, AttackState, subject_st
 from simkit.analysis.escalation.prove.proving_fork import NotExecutable
 from simkit.analysis.escalation.prove.required_requests import example_of
 from simkit.analysis.escalation.prove.session import certificate_request
-from simkit.analysis.escalation.prove.variables import SOME_USER, body_of, fill, resource_of, workload
+from simkit.analysis.escalation.prove.variables import SOME_USER, body_of, fill, fill_path, resource_of, workload
 from simkit.analysis.escalation.table.primitive import Primitive, primitives
 from simkit.analysis.escalation.table.severity import Severity, worst
 from simkit.analysis.rbac.default_objects import unchanged_defaults
@@ -67,7 +67,7 @@ def fork_with_fixtures(sandbox: Sandbox, match: VariantMatch) -> FixtureFork | N
     for name in match.primitive.fixtures:
         fixture = primitives().fixtures[name]
         for operation in fixture.operations:
-            method, path = fill(operation.do, values).split(" ", 1)
+            method, path = fill_path(operation.do, values).split(" ", 1)
             if _put(fork, method, path, body_of(operation.body, values)):
                 given[fill(fixture.title, values)] = None
     for title, path, body in _objects(fork, match, values):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from simkit.analysis.escalation.prove.proving_fork import NotExecutable, ProvingFork
 from simkit.analysis.escalation.prove.session import reviewed
-from simkit.analysis.escalation.prove.variables import body_of, fill
+from simkit.analysis.escalation.prove.variables import body_of, fill_path
 from simkit.analysis.escalation.table.primitive import Operation
 from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.identity import administrator
@@ -113,7 +113,7 @@ def has_happened(attacker: Attacker, operation: Operation) -> bool:
     if operation.by == "token-controller":
         return _has_written_token(attacker)
     if operation.by == "controller" and operation.accept and isinstance(operation.body, dict):
-        path = f"{fill(operation.do, attacker.values).partition(' ')[2]}/{name_of(operation.body)}"
+        path = f"{fill_path(operation.do, attacker.values).partition(' ')[2]}/{name_of(operation.body)}"
         return attacker.session.sandbox.perform(Request.of("GET", path), identity=administrator()).succeeded
     if operation.by == "controller" and operation.do:
         pod = attacker.running.of_workload(operation, attacker.values)

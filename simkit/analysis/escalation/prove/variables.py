@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import Any, Final
+from urllib.parse import quote
 
 from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.escalation.find import states
@@ -38,6 +39,8 @@ from simkit.snapshot.openshift import CONSTRAINTS
 
 _WORD: Final = re.compile(r"\{([a-z_]+)\}")
 _ONE_WORD: Final = re.compile(r"^\{([a-z_]+)\}$")
+_QUERIES: Final = ("by_name", "and_by_name")
+"""Words that stand for a part of a query."""
 _POD_LABELS: Final = {"app": "proof"}
 
 
@@ -62,6 +65,16 @@ def fill(template: Any, values: Mapping[str, Any]) -> Any:
     if isinstance(template, list | tuple):
         return [fill(value, values) for value in template]
     return template
+
+
+def fill_path(template: str, values: Mapping[str, Any]) -> str:
+    """The method and path of a template, whose words stand for names, which may have any letters, or for paths."""
+
+    def filled(found: re.Match[str]) -> str:
+        value = str(values[found[1]])
+        return value if found[1] in _QUERIES else quote(value, safe="/:@$&+=%")
+
+    return _WORD.sub(filled, template)
 
 
 def body_of(name: str | Mapping[str, Any], values: Mapping[str, Any]) -> Any:
@@ -183,8 +196,8 @@ class StepVariables:
         values["me_subject"] = _entry(credential)
         values["by_name"] = values["and_by_name"] = ""
         if "secret" in step.variables:
-            values["by_name"] = f"?fieldSelector=metadata.name%3D{values['secret']}"
-            values["and_by_name"] = f"&fieldSelector=metadata.name%3D{values['secret']}"
+            selector = f"fieldSelector=metadata.name%3D{quote(values['secret'], safe='')}"
+            values |= {"by_name": f"?{selector}", "and_by_name": f"&{selector}"}
         self._add_requests(step, values)
         self._add_workload(step, values)
         if "aggregated" in values:
