@@ -19,7 +19,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from simkit.meta.errors import SimkitError
-from simkit.meta.whole_file import PRIVATE, write_whole
+from simkit.meta.whole_file import PRIVATE, home_folder, write_whole
 
 DESCRIPTION: Final = "Writes stand-ins for kube-apiserver and etcd that envtest can start, and prints their folder."
 EXAMPLES: Final = """\
@@ -65,8 +65,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the executables, and print their folder."""
-    default = Path.home() / ".cache" / "simkit" / f"assets{args.release and '-'}{args.release}"
-    print(write_assets(args.to or default, args.release).resolve())
+    folder = args.to or home_folder() / ".cache" / "simkit" / f"assets{args.release and '-'}{args.release}"
+    print(write_assets(folder, args.release).resolve())
     return 0
 
 

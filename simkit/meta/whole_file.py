@@ -12,10 +12,20 @@ import os
 from pathlib import Path
 from typing import Final
 
+from simkit.meta.errors import SimkitError
+
 PRIVATE: Final = 0o600
 """The mode of files that may hold secrets: only their owner reads and writes them."""
 _NEW: Final = 0o666
 _OPEN_FILES: Final = "/proc/"
+
+
+def home_folder() -> Path:
+    """The home folder of this user. Raises SimkitError where there is none, as for the users of many containers."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        raise SimkitError("this user has no home folder; name a folder for files by HOME or an option") from None
 
 
 def write_whole(target: str | Path, content: str | bytes, *, mode: int | None = None) -> Path:
@@ -60,7 +70,7 @@ def _is_passage(path: Path) -> bool:
 
 def _replace(path: Path, content: bytes, mode: int | None) -> None:
     # 160 letters of the name, which has at most 255 bytes, are enough to know the file by.
-    beside = path.with_name(f".{path.name.encode()[:160].decode(errors='ignore')}.{os.urandom(8).hex()}")
+    beside = path.with_name(f".{os.fsencode(path.name)[:160].decode(errors='ignore')}.{os.urandom(8).hex()}")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     descriptor = os.open(beside, flags, _NEW if mode is None else PRIVATE)
     try:

@@ -18,9 +18,10 @@ from typing import Any, Final
 import orjson
 
 from simkit.meta.distribution import VERSION
+from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.python_gc import collection_paused
-from simkit.meta.whole_file import PRIVATE, write_whole
+from simkit.meta.whole_file import PRIVATE, home_folder, write_whole
 from simkit.seams.authorization import stated
 from simkit.snapshot.dump import Dump
 from simkit.snapshot.report import Problem
@@ -40,9 +41,15 @@ _READERS: Final = ("language/yaml", "meta", "schema", "snapshot")
 
 
 def cache_folder() -> Path:
-    """The folder of cached dumps: ``$SIMKIT_CACHE``, else one under ``$XDG_CACHE_HOME`` or ``~/.cache``."""
+    """The folder of cached dumps: ``$SIMKIT_CACHE``, else one under ``$XDG_CACHE_HOME`` or ``~/.cache``.
+
+    Raises
+    ------
+    SimkitError
+        Where none of them is known.
+    """
     own, home = os.environ.get("SIMKIT_CACHE"), os.environ.get("XDG_CACHE_HOME")
-    return Path(own) if own else (Path(home) if home else Path.home() / ".cache") / "simkit" / "dumps"
+    return Path(own) if own else (Path(home) if home else home_folder() / ".cache") / "simkit" / "dumps"
 
 
 def load_cached(sources: Sequence[str | Readable], *, use_cache: bool = True, **options: Any) -> Dump:
@@ -67,7 +74,9 @@ def load_cached(sources: Sequence[str | Readable], *, use_cache: bool = True, **
     paths = [source for source in sources if isinstance(source, str)]
     cacheable = use_cache and not options.get("secrets") and len(paths) == len(sources)
     digest = _digest(paths, options) if cacheable else ""
-    file = cache_folder() / f"{digest}{_SUFFIX}" if digest else None
+    file = None
+    with suppress(SimkitError):
+        file = cache_folder() / f"{digest}{_SUFFIX}" if digest else None
     cached = _read(file, options) if file else None
     if cached is not None:
         return cached
@@ -86,7 +95,7 @@ def _digest(paths: Sequence[str], options: dict[str, Any]) -> str:
     total = 0
     try:
         for path in paths:
-            for file in _files(Path(path).expanduser()):
+            for file in _files(Path(os.path.expanduser(path))):
                 total += file.stat().st_size
                 if total > LARGEST:
                     return ""

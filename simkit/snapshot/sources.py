@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
 import re
+import stat
 import tarfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -78,7 +80,7 @@ def _pieces(source: Any, unpacking: Unpacking) -> Iterator[Piece]:
     elif isinstance(source, str) and is_text(source):
         yield Piece("the given text", dedent(source) if _INDENTED.match(source) else source)
     elif isinstance(source, str | Path):
-        yield from _from_path(Path(source).expanduser(), unpacking)
+        yield from _from_path(Path(os.path.expanduser(source)), unpacking)
     elif isinstance(source, bytes):
         yield from _from_bytes("the given bytes", source, unpacking)
     elif isinstance(source, Readable):
@@ -92,7 +94,8 @@ def _pieces(source: Any, unpacking: Unpacking) -> Iterator[Piece]:
 
 def is_text(source: str) -> bool:
     """True for text rather than a path: it has lines, or begins like JSON, or is empty."""
-    return "\n" in source or source.lstrip()[:1] in ("{", "[", "") or source.startswith("apiVersion:")
+    looks = "\n" in source or source.lstrip()[:1] in ("{", "[", "") or source.startswith("apiVersion:")
+    return looks and not os.path.exists(source)
 
 
 def _from_file(source: Readable, unpacking: Unpacking) -> Iterator[Piece]:
@@ -137,7 +140,7 @@ def _near(path: Path) -> str:
 
 
 def _from_folder(folder: Path, unpacking: Unpacking) -> Iterator[Piece]:
-    found = sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file() or path.is_symlink())
+    found = sorted(path.relative_to(folder) for path in _files_in(folder, unpacking.report))
     links = [name for name in found if not (folder / name).is_file()]
     wanted = _wanted([name for name in found if name not in set(links)], str(folder), unpacking.report)
     for name in (*(one for one in links if (folder / one).is_dir()), *wanted):
@@ -145,8 +148,29 @@ def _from_folder(folder: Path, unpacking: Unpacking) -> Iterator[Piece]:
         if _leads_out(path, folder):
             hint = "it was left out; name the file itself to have it read"
             unpacking.report.add(readable_path(str(path)), None, "a link that leads out of the folder", hint)
-        elif path.is_file() and is_read(name, content := path.read_bytes()):
-            yield from _from_bytes(str(path), content, unpacking)
+        elif path.is_file():
+            try:
+                content = path.read_bytes()
+            except OSError as error:
+                _tell_unread(error, unpacking.report)
+            else:
+                yield from _from_bytes(str(path), content, unpacking) if is_read(name, content) else ()
+
+
+def _files_in(folder: Path, report: Report) -> Iterator[Path]:
+    """The files and links in a folder and in those below it. Folders that cannot be read are reported."""
+    for place, folders, files in os.walk(folder, onerror=lambda error: _tell_unread(error, report)):
+        for path in (Path(place, name) for name in (*folders, *files)):
+            try:
+                mode = path.lstat().st_mode
+            except OSError as error:
+                _tell_unread(error, report)
+            else:
+                yield from [path] if stat.S_ISREG(mode) or stat.S_ISLNK(mode) else ()
+
+
+def _tell_unread(error: OSError, report: Report) -> None:
+    report.add(readable_path(str(error.filename)), None, f"it cannot be read: {error.strerror}", "it was left out")
 
 
 def _leads_out(path: Path, folder: Path) -> bool:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import io
 import json
 import os
 import tarfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -157,6 +159,35 @@ def test_names_of_files_that_are_not_text(tmp_path: Path, capsys: pytest.Capture
     for command in (["upgrade", str(tmp_path), "--to", "1.33"], ["migrate", str(tmp_path), "--to", "1.33"]):
         assert main(command) in (0, 1, 2)
         assert "please report" not in capsys.readouterr().err
+
+
+def test_what_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder of somebody else was left out without a word, and a file of theirs ended the reading of all others."""
+    for name in ("a", "closed", "untold"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "x.json").write_bytes(GOOD.replace(b"good", name.encode()))
+    (tmp_path / "good.json").write_bytes(GOOD)
+    (tmp_path / "theirs.json").write_bytes(GOOD)
+    closed = {"scandir": "closed", "lstat": "untold/x.json", "read_bytes": "theirs.json"}
+    scandir, lstat, read_bytes = os.scandir, Path.lstat, Path.read_bytes
+
+    def checked(path: Any, what: str) -> Any:
+        if str(path) == str(tmp_path / closed[what]):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return path
+
+    monkeypatch.setattr(os, "scandir", lambda path: scandir(checked(path, "scandir")))
+    monkeypatch.setattr(Path, "lstat", lambda path: lstat(checked(path, "lstat")))
+    monkeypatch.setattr(Path, "read_bytes", lambda path: read_bytes(checked(path, "read_bytes")))
+    found = load(tmp_path)
+    assert sorted(key.name for key in found.keyed) == ["a", "good"]
+    assert sorted(problem.file for problem in found.lost) == sorted(str(tmp_path / name) for name in closed.values())
+
+
+def test_a_path_with_a_line_break_is_no_text(tmp_path: Path) -> None:
+    """Where there is such a file, it is read."""
+    (tmp_path / "a\nb.json").write_bytes(GOOD)
+    assert [key.name for key in load(str(tmp_path / "a\nb.json")).keyed] == ["good"]
 
 
 @pytest.mark.parametrize("levels", [240, 300, 1000, 2000, 50_000])

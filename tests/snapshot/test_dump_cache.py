@@ -6,12 +6,15 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import orjson
 import pytest
 
 from simkit.cli import main
+from simkit.engine.http.certificates import default_folder
 from simkit.meta import datasets
+from simkit.meta.errors import SimkitError
 from simkit.snapshot import dump_cache
 from simkit.snapshot.dump import Dump
 from simkit.snapshot.dump_cache import load_cached
@@ -254,3 +257,16 @@ def test_no_cache_leaves_nothing(folder: Path, dump_file: Path, capsys: pytest.C
     answers += [(main(command), capsys.readouterr().out) for _ in range(2)]
     assert len(_files(folder)) == 1
     assert answers[0] == answers[1] == answers[2]
+
+
+def test_a_user_without_a_home(folder: Path, dump_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in containers, whose users are in no table: nothing is cached, and other users' homes are not known."""
+    monkeypatch.delenv("SIMKIT_CACHE")
+    for name in ("XDG_CACHE_HOME", "XDG_STATE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(Path, "home", Mock(side_effect=RuntimeError("Could not determine home directory.")))
+    assert load_cached([str(dump_file)]).keyed
+    with pytest.raises(SimkitError, match="there is nothing to load at ~nobody-there"):
+        load_cached(["~nobody-there/dump.json"])
+    with pytest.raises(SimkitError, match="no home folder"):
+        default_folder()

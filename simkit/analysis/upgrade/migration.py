@@ -206,7 +206,7 @@ def _texts(source: str | Path | Sequence[str | Path]) -> Iterator[tuple[str, str
         yield "the given text", source
         return
     for each in [source] if isinstance(source, str | Path) else source:
-        path = Path(each).expanduser()
+        path = Path(os.path.expanduser(each))
         if path.is_dir():
             inner = sorted(one for one in path.rglob("*") if one.is_file() and _is_read(one))
             if not inner:

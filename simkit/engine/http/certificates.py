@@ -21,7 +21,7 @@ import orjson
 from simkit.meta.clock import Clock, SystemClock
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import MASTERS
-from simkit.meta.whole_file import PRIVATE, write_whole
+from simkit.meta.whole_file import PRIVATE, home_folder, write_whole
 
 if TYPE_CHECKING:
     from simkit.engine.http.keypair import KeyPair
@@ -108,7 +108,7 @@ class CertificateFiles:
 def default_folder() -> Path:
     """The folder of this user's certificates: under ``$XDG_STATE_HOME``, else ``~/.local/state``."""
     state = os.environ.get("XDG_STATE_HOME")
-    return (Path(state) if state else Path.home() / ".local" / "state") / "simkit" / "certificates"
+    return (Path(state) if state else home_folder() / ".local" / "state") / "simkit" / "certificates"
 
 
 def ensure_certificates(

@@ -227,7 +227,7 @@ def program_folders(paths: Iterable[Path]) -> list[str]:
             if not link.is_symlink():
                 break
             link = link.parent / link.readlink()
-    private = {"/", "/root", str(Path.home())}
+    private = {"/", "/root", os.path.expanduser("~")}
     wrong = next((each for each in found if each in private), None)
     if wrong is not None:
         raise SimkitError(f"a program of {wrong}/bin would show all of {wrong}; install it in a folder of its own")
