@@ -115,6 +115,7 @@ class ControlPlane:
         self.clock = options.clock or SystemClock()
         for part in PARTS:
             setattr(self, part.name, part.make(self) if origin is None else part.fork(self, origin))
+        store.listen(self.engine.hear)
 
     @property
     def background(self) -> Runner:
@@ -129,13 +130,15 @@ class ControlPlane:
 
         ``whole`` says that resources which a dump did not capture are taken for empty.
         """
-        clock = clock or fork_clock(self.clock)
-        store = self.store.fork(clock=clock)
-        if options is not None and options.release != self.options.release:
-            migrate(store, self.catalogue, catalogue_of(options))
-        options = replace(options or self.options, clock=clock)
-        captured = None if whole else self.captured
-        made = ControlPlane(options, store, captured=captured, calls=False, origin=self)
+        wanted = replace(options or self.options, clock=clock or fork_clock(self.clock))
+        captured, revision = None if whole else self.captured, None
+        with self.runner.at_rest:
+            while revision != self.store.revision:  # written meanwhile: the parts may know more than the store
+                store = self.store.fork(clock=wanted.clock)
+                revision = store.revision
+                if wanted.release != self.options.release:
+                    migrate(store, self.catalogue, catalogue_of(wanted))
+                made = ControlPlane(wanted, store, captured=captured, calls=False, origin=self)
         if captured is not self.captured:  # the snapshot that analyses know has other resources
             made.latest = None
         return made

@@ -15,7 +15,7 @@ from simkit.meta.errors import StatusError
 _WORD = "customresourcedefinition"
 
 
-def _definition(plural: str) -> dict[str, Any]:
+def definition(plural: str) -> dict[str, Any]:
     schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
     names = {"plural": plural, "kind": plural.title()}
@@ -27,11 +27,11 @@ def _definition(plural: str) -> dict[str, Any]:
 def test_definitions_of_custom_resources_are_finished(tmp_path: Path) -> None:
     """One that was being deleted stayed for ever, and one that was new had no condition."""
     cluster = simkit.Cluster(options=Options(storage=f"sqlite:{tmp_path / 'a.db'}"))
-    cluster.create(_definition("going"))
+    cluster.create(definition("going"))
     cluster.create({"apiVersion": "a.example/v1", "kind": "Going", "metadata": {"name": "one"}})
     cluster._control_plane.engine.after_write = lambda: None  # it is killed here
     cluster.delete(_WORD, "going.a.example")
-    cluster.create(_definition("coming"))
+    cluster.create(definition("coming"))
     for file in tmp_path.glob("a.db*"):
         shutil.copy(file, tmp_path / file.name.replace("a", "b", 1))
     cluster = simkit.Cluster(options=Options(storage=f"sqlite:{tmp_path / 'b.db'}"))

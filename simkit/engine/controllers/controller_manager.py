@@ -13,8 +13,9 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import cached_property, partial
-from typing import Final
+from typing import Any, Final
 from weakref import WeakSet
 
 from simkit.client.controller import Controller, Perform
@@ -105,7 +106,7 @@ class ControllerManager:
         self._retries = WorkQueue[str]("controllers", self._clock)
         """Controllers that failed as a whole; they are run for everything next time."""
         self._wake, self._stopped = threading.Event(), threading.Event()
-        self._running = threading.Lock()
+        self._running = threading.RLock()
         self._written = 0
         self._thread: threading.Thread | None = None
         self._unlisten: Callable[[], None] | None = None
@@ -153,6 +154,11 @@ class ControllerManager:
             for controller in self._controllers:
                 if controller.name in only:
                     self._retries.add_at(controller.name, 0.0)
+
+    @property
+    def at_rest(self) -> AbstractContextManager[Any]:
+        """Keeps the controllers from their work while it lasts."""
+        return self._running
 
     def take_over(self) -> None:
         """Create the controllers of a fork now, with the knowledge of its origin's."""

@@ -128,8 +128,8 @@ class Engine:
         """By caller: the mode of impersonation that it was last allowed."""
         self.after_write: Callable[[], None] = _nothing
         """Called after a write, before it is answered."""
-        self._settled = -1
-        """The revision up to which that was done."""
+        self._heard = self._settled = 0
+        """The number of writes that all have heard of, and of those that it was called for."""
         self.converting: Collection[str] = ()
         """Groups whose objects may need a conversion webhook."""
         self.met: set[tuple[GroupVersionResource, str, str]] = set()
@@ -202,16 +202,20 @@ class Engine:
         """True if the grace period of livez lasts."""
         return self.age < self.parts.grace
 
+    def hear(self, changes: Sequence[Change]) -> None:
+        """Hear of a write, as the last one who listens: all others know by then what follows from it."""
+        self._heard += 1
+
     def settle(self) -> None:
         """Do what follows from writes, if there were any since the last time."""
-        revision = self.store.revision
-        if revision != self._settled:
+        heard = self._heard
+        if heard != self._settled:
             if self.shared_store:
                 with unpaused():  # who settles may hold locks
                     self.after_write()
             else:
                 self.after_write()
-            self._settled = revision  # that of before: what was written just now has its turn next time
+            self._settled = heard  # that of before: what was written just now has its turn next time
 
     def gate(self, name: str) -> bool:
         """True if a feature gate is on."""

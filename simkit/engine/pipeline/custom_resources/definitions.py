@@ -111,6 +111,8 @@ class CustomResources:
         self._lock, self._news = threading.RLock(), threading.Lock()
         self._waiting: dict[str, None] = {}
         """The names of definitions that changed, or may get other names by a change, in order."""
+        self._settling = 0
+        """Above 0 while a thread processes changes, which are not in ``_waiting`` any more."""
         self._emptied: set[GroupResource] = set()
         """Resources of terminating definitions that lost an object."""
         self.definitions = self._stored() if origin is None else self._of_origin(origin)
@@ -212,12 +214,16 @@ class CustomResources:
             _LOG.exception("definitions of custom resources")
 
     def settle(self) -> None:
-        """Process the last changes until nothing is left to do. Cheap if there are none."""
-        if not self._waiting and not self._emptied:
+        """Process the last changes until nothing is left to do, also by others. Cheap if there are none."""
+        if not self._waiting and not self._emptied and not self._settling:
             return
         with self._lock:
-            while self._waiting or self._emptied:
-                self._settle_once()
+            self._settling += 1
+            try:
+                while self._waiting or self._emptied:
+                    self._settle_once()
+            finally:
+                self._settling -= 1
 
     def _settle_once(self) -> None:
         with self._news:
