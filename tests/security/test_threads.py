@@ -5,7 +5,6 @@ from __future__ import annotations
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
-
 import simkit
 from simkit.engine.pipeline.custom_resources.definitions import CustomResources
 from simkit.meta.clock import NameSource

@@ -62,7 +62,7 @@ def plain(obj: Object) -> dict[str, Any]:
 
 def applied(cluster: simkit.Cluster, obj: Object) -> tuple[int, Any]:
     """The answer to a server-side apply, as kubectl sends it."""
-    path = f"{cluster._collection(obj)[0]}/{obj['metadata']['name']}?fieldManager=kubectl&force=true"
+    path = f"{cluster._path(obj, obj['metadata']['name'])}?fieldManager=kubectl&force=true"
     answer = cluster.perform(Request.of("PATCH", path, plain(obj), content_type="application/apply-patch+yaml"))
     return answer.status, answer.object
 
