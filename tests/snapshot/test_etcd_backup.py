@@ -84,12 +84,25 @@ def test_commands_read_a_backup(backup: Path, capsys: pytest.CaptureFixture[str]
     assert "group:devs" in capsys.readouterr().out
 
 
+def test_the_database_of_a_data_directory_is_a_dump(backup: Path, tmp_path: Path) -> None:
+    """It has no hash at its end: the second try of etcd's tool found the folder of the first one."""
+    content = (backup / "snapshot.db").read_bytes()
+    (tmp_path / "db").write_bytes(content[:-32])
+    assert simkit.load(tmp_path / "db").get("widget.example.com", "w", "shop")["spec"] == {"size": 3}
+
+
 def test_a_broken_backup_is_told(backup: Path, tmp_path: Path) -> None:
-    """The message of etcd's tool about a damaged file is passed on, with the file's name."""
-    broken = tmp_path / "broken.db"
-    broken.write_bytes((backup / "snapshot.db").read_bytes()[:9000])
-    with pytest.raises(SimkitError, match=r"broken\.db"):
-        simkit.load(broken)
+    """The message of etcd's tool about a damaged file is passed on, with the file's name; nothing of it is read."""
+    broken, content = tmp_path / "broken.db", (backup / "snapshot.db").read_bytes()
+    for changed, told in {
+        content[:9000]: "its end is missing",
+        content[:-1] + bytes([content[-1] ^ 1]): "expected sha256",
+        content[:-32].replace(b"widgets", b"gadgets") + content[-32:]: "expected sha256",
+        content[:4096]: "",
+    }.items():
+        broken.write_bytes(changed)
+        with pytest.raises(SimkitError, match=rf"broken\.db.*{told}"):
+            simkit.load(broken)
 
 
 def test_missing_tools_are_named(backup: Path, monkeypatch: pytest.MonkeyPatch) -> None:
