@@ -126,10 +126,10 @@ def test_a_controller(function: Failing, asked: str) -> None:
 
 @ALL
 def test_a_check_of_an_audit(function: Failing) -> None:
-    """A finding says that nothing is known of it."""
+    """A finding says that the findings of the check are unknown."""
     own: Check = replace(CHECKS[0], id="theirs", find=function)
     found = [each for each in simkit.Cluster().audit(rules=[own]) if each.check == "theirs"]
-    assert ["nothing is known of it" in each.message for each in found] == [True]
+    assert ["its findings are unknown" in each.message for each in found] == [True]
 
 
 def test_all_that_others_provide_is_tried() -> None:
