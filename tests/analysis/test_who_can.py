@@ -207,9 +207,9 @@ def test_wrong_words_are_explained() -> None:
     with pytest.raises(SimkitError, match="did you mean 'list'"):
         who_can(snapshot, "lsit", "pods")
     assert named(who_can(snapshot, "prune", "pods")) == ["user:ann"]
-    with pytest.raises(SimkitError, match="what 'get' is asked for"):
+    with pytest.raises(SimkitError, match="'get' needs either a resource"):
         who_can(snapshot, "get")
-    with pytest.raises(SimkitError, match="what 'get' is asked for"):
+    with pytest.raises(SimkitError, match="'get' needs either a resource"):
         who_can(snapshot, "get", "pods", url="/metrics")
     with pytest.raises(SimkitError, match="another subresource"):
         who_can(snapshot, "get", "pods/log", subresource="exec")

@@ -207,9 +207,9 @@ def test_it_is_the_part_of_the_upgrade_report_about_versions(cluster: Cluster) -
 
 def test_either_elements_or_a_release(cluster: Cluster) -> None:
     """Neither and both are refused."""
-    with pytest.raises(SimkitError, match="in one way"):
+    with pytest.raises(SimkitError, match="name either API versions"):
         removal_report(cluster)
-    with pytest.raises(SimkitError, match="in one way"):
+    with pytest.raises(SimkitError, match="name either API versions"):
         removal_report(cluster, BETA, release="1.32")
 
 
