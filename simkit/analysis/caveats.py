@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
 from typing import Any, Final, ParamSpec, TypeVar
 
@@ -10,6 +10,9 @@ from simkit.analysis.memo import SnapshotMemo
 from simkit.analysis.rbac.objects import snapshot_of
 from simkit.analysis.result import Result
 from simkit.logic.authorizers.node_graph import NODES, PODS
+from simkit.logic.rbac.aggregate import is_aggregated, with_aggregated_rules
+from simkit.logic.rbac.binding import CLUSTER_ROLES
+from simkit.meta.objects import name_of
 from simkit.seams.caveats import Caveat, not_captured
 from simkit.seams.snapshot import Snapshot
 
@@ -29,7 +32,18 @@ def _of_snapshot(snapshot: Snapshot) -> tuple[Caveat, ...]:
     """The limits that the authorizers have, and those of what they look at and the snapshot lacks."""
     found, looked_at = snapshot.authorization.caveats, "Node" in snapshot.authorization.decided
     missing = {PODS, NODES}.difference(snapshot.captured()) if looked_at else ()
-    return (*found, not_captured(missing)) if missing else found
+    return (*found, *_unfilled(snapshot), *([not_captured(missing)] if missing else ()))
+
+
+def _unfilled(snapshot: Snapshot) -> Iterator[Caveat]:
+    """The limit of manifests with aggregated roles, whose rules a controller has yet to write."""
+    roles = list(snapshot.scan(CLUSTER_ROLES)) if CLUSTER_ROLES in snapshot.captured() else []
+    empty = {name_of(role) for role in roles if is_aggregated(role) and not role.get("rules")}
+    filled = with_aggregated_rules(roles) if empty else ()
+    names = sorted(name_of(role) for role in filled if name_of(role) in empty and role.get("rules"))
+    if names:
+        told = f"Incomplete: {', '.join(names)} aggregate ClusterRoles, and have no rules before a controller has run."
+        yield Caveat("incomplete-rules", told)
 
 
 def about_access() -> Callable[[Callable[P, A]], Callable[P, A]]:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import pytest
 
+from simkit.analysis import who_can
 from simkit.analysis.escalation import blast_radius, cut, escalations
 from tests.analysis.escalation.probes import CERTIFICATES, safe, secret
 from tests.analysis.escalation.scenes import RBAC, fenced, node, pod, served
@@ -189,3 +190,14 @@ def test_a_search_without_pods_says_so() -> None:
     snapshot = world(ADMIN, *granted(rule("create", "pods/exec"), place="ops"), captured=captured)
     for answer in (blast_radius(snapshot, ANN), cut(snapshot)):
         assert "pods" in str(answer.caveats[-1])
+
+
+def test_aggregated_roles_that_no_controller_has_filled_are_told() -> None:
+    """Manifests have them without rules: that nobody has their permissions is no answer."""
+    whole = {**role("whole"), "aggregationRule": {"clusterRoleSelectors": [{"matchLabels": {"to": "whole"}}]}}
+    part = role("part", rule("get", "secrets"), labels={"to": "whole"})
+    objects = [whole, part, binding("whole", "whole", ANN)]
+    for answer in (who_can(world(*objects), "get", "secrets").attrs["caveats"], escalations(world(*objects)).caveats):
+        assert "whole" in str(answer)
+    filled = world({**whole, "rules": part["rules"]}, *objects[1:])
+    assert "caveats" not in who_can(filled, "get", "secrets").attrs
