@@ -20,10 +20,10 @@ from simkit.engine.pipeline.representation.negotiation import JSON
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_info import RequestInfo
 from simkit.meta.clock import Clock, SimulatedClock
-from simkit.meta.domain import RBAC_GROUP, api_group
+from simkit.meta.domain import RBAC_GROUP
 from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.message import DROPPED, Response
-from simkit.meta.names import GroupResource, Key
+from simkit.meta.names import Key
 from simkit.meta.objects import at, with_metadata
 from simkit.seams import Compacted
 
@@ -32,7 +32,6 @@ _CONFLICT: Final = (
     'Operation cannot be fulfilled on {} "{}": the object has been modified; please apply your changes to the latest '
     "version and try again"
 )
-_LEASES: Final = GroupResource(api_group("coordination"), "leases")
 KINDS: Final = ("conflict", "throttle", "error", "expired", "drop", "stall", "slow", "stale")
 _APPLIES: Final = {"conflict": ("create", "update", "patch", "delete"), "expired": ("list", "watch"),
                    "stall": ("watch",), "stale": _READING}  # fmt: skip

@@ -43,10 +43,7 @@ _READERS: Final = ("language/yaml", "meta", "schema", "snapshot")
 def cache_folder() -> Path:
     """The folder of cached dumps: ``$SIMKIT_CACHE``, else one under ``$XDG_CACHE_HOME`` or ``~/.cache``.
 
-    Raises
-    ------
-    SimkitError
-        Where none of them is known.
+    Raises SimkitError where none of them is known.
     """
     own, home = os.environ.get("SIMKIT_CACHE"), os.environ.get("XDG_CACHE_HOME")
     return Path(own) if own else (Path(home) if home else home_folder() / ".cache") / "simkit" / "dumps"

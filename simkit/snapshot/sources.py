@@ -145,7 +145,7 @@ def _from_folder(folder: Path, unpacking: Unpacking) -> Iterator[Piece]:
     wanted = _wanted([name for name in found if name not in set(links)], str(folder), unpacking.report)
     for name in (*(one for one in links if (folder / one).is_dir()), *wanted):
         path = folder / name
-        if _leads_out(path, folder):
+        if not path.resolve().is_relative_to(folder.resolve()):
             hint = "it was left out; name the file itself to have it read"
             unpacking.report.add(readable_path(str(path)), None, "a link that leads out of the folder", hint)
         elif path.is_file():
@@ -171,11 +171,6 @@ def _files_in(folder: Path, report: Report) -> Iterator[Path]:
 
 def _tell_unread(error: OSError, report: Report) -> None:
     report.add(readable_path(str(error.filename)), None, f"it cannot be read: {error.strerror}", "it was left out")
-
-
-def _leads_out(path: Path, folder: Path) -> bool:
-    """True if a symbolic link leads out of the folder of a file."""
-    return not path.resolve().is_relative_to(folder.resolve())
 
 
 def _wanted(paths: Sequence[P], where: str, report: Report) -> list[P]:

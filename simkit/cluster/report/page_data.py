@@ -15,7 +15,6 @@ _OF_FINDING: Final = (
     *("check", "namespace", "team", "subjects", "binding", "role"),
     *("command", "manifest", "cause", "file", "line"),
 )
-_OF_REMEDY: Final = ("risk", "commands", "way_back", "diff", "effect", "effects", "more")
 _OF_PRIMITIVE: Final = ("primitive", "title", "severity", "mitigation", "references")
 
 

@@ -160,7 +160,7 @@ class Priority(StoreHandler, operations=WRITES, resources={PODS, PRIORITY_CLASSE
 
     def _default(self) -> Object | None:
         classes = [entry.object for entry in self._store.scan(PRIORITY_CLASSES)]
-        return min(filter(_is_default, classes), key=_value, default=None)
+        return min((each for each in classes if each.get("globalDefault")), key=_value, default=None)
 
     def _class(self, review: Review, name: str) -> Object:
         if not name:
@@ -185,10 +185,6 @@ class Priority(StoreHandler, operations=WRITES, resources={PODS, PRIORITY_CLASSE
             raise admission_forbidden(review, f"{why}priority admission controller computed {policy} {end}")
         name = at(pod, "spec", "priorityClassName") or name_of(chosen) or None
         return with_spec(pod, priorityClassName=name, priority=priority, preemptionPolicy=policy)
-
-
-def _is_default(obj: Object) -> bool:
-    return bool(obj.get("globalDefault"))
 
 
 def _value(obj: Object) -> int:

@@ -360,12 +360,8 @@ def _bundle(present: str, required: str, now: float) -> str:
         certificates = [der for kind, der in blocks(text.encode()) if kind == "CERTIFICATE"]
         if text and not certificates:
             raise ValueError("data does not contain any certificates")
-        found |= dict.fromkeys(der for der in certificates if _lasts(der, now))
+        found |= dict.fromkeys(der for der in certificates if _end(der) > now - _SLACK)
     return "".join(map(_pem, found))
-
-
-def _lasts(der: bytes, now: float) -> bool:
-    return _end(der) > now - _SLACK
 
 
 def _end(der: bytes) -> float:

@@ -117,13 +117,9 @@ def _subsets(service: Object, found: Sequence[Backend]) -> list[dict[str, Any]]:
             if members
         }
         if ports:
-            made["ports"] = [_port(dict(port)) for port in ports]
+            made["ports"] = [{name: value for name, value in port if value != ""} for port in ports]
         subsets.append(made)
     return subsets
-
-
-def _port(port: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in port.items() if value != ""}
 
 
 def _address(service: Object, each: Backend) -> dict[str, Any]:
@@ -334,7 +330,8 @@ class EndpointSliceMirroringController(ResourceWatcher):
     def reconcile(self, client: Client, lister: Lister, key: Key) -> None:
         endpoints, service = lister.get(key), lister.get(Key(SERVICES, key.namespace, key.name))
         present = slices_of(lister, key.namespace, key.name, MIRRORING_MANAGER)
-        if endpoints is None or is_terminating(endpoints) or not _is_mirrored(endpoints) or not _is_open(service):
+        selects = service is None or at(service, "spec", "selector")
+        if endpoints is None or is_terminating(endpoints) or not _is_mirrored(endpoints) or selects:
             for each in present:
                 remove(client, SLICES, each)
             return
@@ -353,10 +350,6 @@ class EndpointSliceMirroringController(ResourceWatcher):
 
 def _is_mirrored(endpoints: Object) -> bool:
     return labels_of(endpoints).get(_SKIP) != "true" and _LEADER not in annotations_of(endpoints)
-
-
-def _is_open(service: Object | None) -> bool:
-    return service is not None and not at(service, "spec", "selector")
 
 
 def _wanted(endpoints: Object) -> dict[Group, list[dict[str, Any]]]:

@@ -19,7 +19,7 @@ from simkit.logic.workloads.status_conditions import with_condition
 from simkit.meta.clock import Clock, timestamp
 from simkit.meta.domain import NAMESPACE_FINALIZER
 from simkit.meta.message import Request
-from simkit.meta.names import GroupResource, Key
+from simkit.meta.names import Key
 from simkit.meta.objects import Object, at, metadata, name_of
 from simkit.schema.catalogue import Catalogue, Resource
 from simkit.seams import Change
@@ -140,7 +140,7 @@ def _problems(contents: Contents, failures: Sequence[str]) -> dict[str, tuple[st
         problems["NamespaceDeletionContentFailure"] = ("ContentDeletionFailed", text)
     if contents:
         counted = sorted(
-            f"{_dotted(resource.group_resource)} has {len(objects)} resource instances"
+            f"{resource.resource}.{resource.group} has {len(objects)} resource instances"
             for resource, objects in contents.items()
         )
         text = f"Some resources are remaining: {', '.join(counted)}"
@@ -153,7 +153,3 @@ def _problems(contents: Contents, failures: Sequence[str]) -> dict[str, tuple[st
         text = f"Some content in the namespace has finalizers remaining: {listed}"
         problems["NamespaceFinalizersRemaining"] = ("SomeFinalizersRemain", text)
     return problems
-
-
-def _dotted(resource: GroupResource) -> str:
-    return f"{resource.resource}.{resource.group}"

@@ -257,7 +257,7 @@ class NodeLifecycleController(ResourceWatcher):
         self._note(change)
         if self._zones.all_down is was_down:
             following = (self._zones.first(each) for each in (zone, self._zones.zone(key.name)))
-            return _node_keys([key.name, *(each for each in following if each is not None)])
+            return dict.fromkeys(Key(NODES, "", name) for name in (key.name, *following) if name is not None)
         if was_down:  # somebody answers again: the others get as much time as at their start
             self._heard = dict.fromkeys(self._heard, self._clock.now())
         return [key, *keys_of(NODES, lister.scan(NODES))]
@@ -387,8 +387,3 @@ class NodeLifecycleController(ResourceWatcher):
                 {**each, "status": "False", "lastTransitionTime": now} if each is ready else each for each in conditions
             ]
             expect(merge(client, PODS, pod, {"status": {"conditions": told}}, "status"), 404, 409)
-
-
-def _node_keys(names: Iterable[str]) -> list[Key]:
-    """The keys of nodes."""
-    return [Key(NODES, "", name) for name in dict.fromkeys(names)]

@@ -84,7 +84,10 @@ class PersistentVolumeController(ResourceWatcher):
         if key.resource == VOLUMES:
             claims = lister.once(ClaimIndex, lambda: ClaimIndex(lister.scan(CLAIMS)))
             return [key, *keys_of(CLAIMS, claims.concerned(obj))]
-        return lister.once(STORAGE_CLASSES, lambda: keys_of(CLAIMS, filter(_is_unbound, lister.scan(CLAIMS))))
+        return lister.once(
+            STORAGE_CLASSES,
+            lambda: keys_of(CLAIMS, [one for one in lister.scan(CLAIMS) if at(one, "status", "phase") != "Bound"]),
+        )
 
     def all_keys(self, lister: Lister) -> Iterable[Key]:
         return [*keys_of(CLAIMS, lister.scan(CLAIMS)), *keys_of(VOLUMES, lister.scan(VOLUMES))]
@@ -212,10 +215,6 @@ class PersistentVolumeController(ResourceWatcher):
 
 def _volumes(lister: Lister) -> VolumeIndex:
     return lister.once(VolumeIndex, lambda: VolumeIndex(lister.scan(VOLUMES)))
-
-
-def _is_unbound(claim: Object) -> bool:
-    return bool(at(claim, "status", "phase") != "Bound")
 
 
 def _waiting_users(lister: Lister, namespace: str) -> dict[str, str]:

@@ -20,7 +20,7 @@ from simkit.meta.interrupts import interrupts_held
 from simkit.meta.names import GroupResource, Key, Revision
 from simkit.meta.objects import Object, metadata
 from simkit.meta.unreadable import UnreadableObject
-from simkit.seams import ABSENT, Change, ChangeType, Compacted, Entry, Future, NumberRanges, Stale, Unstorable
+from simkit.seams import ABSENT, Change, Compacted, Entry, Future, NumberRanges, Stale, Unstorable
 
 HISTORY_SECONDS: Final = 300.0
 FIRST: Final = Revision(1)
@@ -166,7 +166,8 @@ class MemoryStore:
                 raise Stale(key, old)
             revision = Revision(state.revision + 1)
             new = _entry(key, revision, stamped(value, revision))
-            self._commit(state, state.replaced(revision, key, old, new), Change(_verb(old), new, old))
+            change = Change("ADDED" if old is None else "MODIFIED", new, old)
+            self._commit(state, state.replaced(revision, key, old, new), change)
         return new
 
     def delete(self, key: Key, *, expect: Revision | None) -> Change:
@@ -283,10 +284,6 @@ def _entry(key: Key, revision: Revision, obj: Object) -> Entry:
     if key.resource in PACKED:
         return PackedEntry(key, revision, text)
     return Entry(key, revision, obj, len(text))
-
-
-def _verb(old: Entry | None) -> ChangeType:
-    return "ADDED" if old is None else "MODIFIED"
 
 
 def encodable_size(obj: Object) -> int:

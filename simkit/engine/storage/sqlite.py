@@ -160,7 +160,7 @@ def _place(key: Key) -> tuple[str, str, str, str]:
     return key.resource.group, key.resource.resource, key.namespace, key.name
 
 
-def open_store(path: str | Path, clock: Clock, *, durable: bool = False, check: Check = _believed) -> MemoryStore:
+def open_store(path: str | Path, clock: Clock, *, check: Check = _believed) -> MemoryStore:
     """The store in a file, which is created if it does not exist.
 
     Parameters
@@ -169,9 +169,6 @@ def open_store(path: str | Path, clock: Clock, *, durable: bool = False, check: 
         The SQLite file. Only one process can have it open.
     clock
         Tells when history becomes too old.
-    durable
-        Whether a write waits until the disk has it. Without it what was acknowledged survives the death of the
-        process, but perhaps not of the machine.
     check
         Asked of each stored object.
 
@@ -188,7 +185,7 @@ def open_store(path: str | Path, clock: Clock, *, durable: bool = False, check: 
     place = Path(path)
     _make_private(place)
     try:
-        file = SqliteFile(place, lambda connection: _prepare(connection, place, durable))
+        file = SqliteFile(place, lambda connection: _prepare(connection, place))
         with collection_paused():
             state, unreadable = file.read(lambda connection: _read(connection, check))
             log = file.read(lambda connection: _read_log(connection, state, clock.now() - HISTORY_SECONDS))
@@ -206,11 +203,11 @@ def _make_private(file: Path) -> None:
         raise SimkitError(f"cannot open {file} as a store: {error.strerror or error}") from error
 
 
-def _prepare(connection: sqlite3.Connection, file: Path, durable: bool) -> None:
+def _prepare(connection: sqlite3.Connection, file: Path) -> None:
     connection.text_factory = lambda text: text.decode(errors="replace")  # of a damaged row, which only itself is lost
     connection.execute("PRAGMA locking_mode = EXCLUSIVE")
     connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+    connection.execute("PRAGMA synchronous = NORMAL")  # what is acknowledged outlives the process, not the machine
     found = connection.execute("PRAGMA user_version").fetchone()[0]
     if found not in (0, FORMAT):
         raise SimkitError(f"{file} has format {found}, this simkit reads format {FORMAT}")

@@ -28,8 +28,8 @@ def test_a_full_disk_is_told_to_the_client(tmp_path: Path, monkeypatch: pytest.M
     """The answer is 500 with what is wrong, not a fault of the server; after a restart everything is there."""
     prepare = sqlite._prepare
 
-    def small(connection: Connection, file: Path, durable: bool) -> None:
-        prepare(connection, file, durable)
+    def small(connection: Connection, file: Path) -> None:
+        prepare(connection, file)
         connection.execute("PRAGMA max_page_count = 40")
 
     monkeypatch.setattr(sqlite, "_prepare", small)

@@ -62,7 +62,7 @@ def upgraded(engine: Engine, context: RequestContext, target: Target) -> Respons
     if pod is None or at(pod, "spec", "nodeName") != target.node:
         return _refused(404, "pod does not exist")
     if len(parts) > least and parts[2] != at(pod, "metadata", "uid"):
-        return _refused(404, "pod not found") if kind == _PORTS else _refused(500, _no_container(parts[-1]))
+        return _refused(*((404, "pod not found") if kind == _PORTS else (500, f'container not found ("{parts[-1]}")')))
     try:
         return Response(101, upgrade=_session(engine.connections, context.request, kind, pod, parts[-1]))
     except StatusError as error:
@@ -87,10 +87,6 @@ def _ports(request: Request) -> list[int]:
         return [parse_uint(text, bits=16) for given in request.query.get("port", ()) for text in given.split(",")]
     except ValueError as error:
         raise StatusError(400, "BadRequest", f"unable to parse port: {error}") from None
-
-
-def _no_container(name: str) -> str:
-    return f'container not found ("{name}")'
 
 
 def _refused(status: int, text: str) -> Response:
