@@ -152,15 +152,11 @@ def _exactly(usages: Sequence[str], purpose: str) -> str:
     return f"usages did not match [{' '.join(sorted(wanted))}]"
 
 
-def _anything(request: CertificateSigningRequest, usages: Sequence[str]) -> str:
-    return ""
-
-
 _RULES: Final[dict[str, Rule]] = {
     CLIENT: _client,
     KUBELET_CLIENT: kubelet_client,
     KUBELET_SERVING: _kubelet_serving,
-    _LEGACY: _anything,
+    _LEGACY: lambda *_: "",
 }
 
 

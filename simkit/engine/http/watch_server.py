@@ -171,7 +171,8 @@ class WatchServer:
 
     async def _pump(self, send: Send) -> None:
         loop = asyncio.get_running_loop()
-        end = loop.time() + _lifetime(self._stream.deadline, self._shortest)
+        told = self._stream.deadline
+        end = loop.time() + (self._shortest * (1 + random.random()) if told is None else told)
         last = loop.call_at(end + LINGER, self._cut) if self._cut is not None else None
         try:
             await self._pump_until(end, send)
@@ -250,10 +251,6 @@ def _next_mark(now: float, end: float) -> float:
     """The time of the next bookmark; a watch that had one shortly before its end gets no last one."""
     last = end - LAST_BOOKMARK
     return min(now + BOOKMARK_EVERY, last) if now < last else now + BOOKMARK_EVERY
-
-
-def _lifetime(deadline: float | None, shortest: float) -> float:
-    return shortest * (1 + random.random()) if deadline is None else deadline
 
 
 async def disconnected(receive: Receive) -> None:

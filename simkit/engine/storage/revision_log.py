@@ -114,7 +114,7 @@ class RevisionLog:
     def oldest(self, cutoff: float) -> Revision:
         """The latest revision at a time, or the oldest available one if that is later."""
         segments = self._segments
-        index = bisect_right(segments, cutoff, key=_first_time) - 1
+        index = bisect_right(segments, cutoff, key=lambda each: each.times[0] if each.times else float("inf")) - 1
         if index < 0:
             return self._floor
         segment = segments[index]
@@ -170,10 +170,6 @@ def held_by(change: Change) -> int:
 
 def _start(segment: _Segment) -> Revision:
     return segment.start
-
-
-def _first_time(segment: _Segment) -> float:
-    return segment.times[0] if segment.times else float("inf")
 
 
 def _chapter_index(segments: Sequence[_Segment], revision: Revision) -> int:

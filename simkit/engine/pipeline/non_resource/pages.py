@@ -29,19 +29,10 @@ def _stored(engine: Engine) -> str:
     return "" if engine.store.revision >= engine.store.oldest else "the store has lost its history"
 
 
-def _started(engine: Engine) -> str:
-    """The check that the steps at the start are done; they are done before the server listens."""
-    return "" if engine.started else "not finished"
-
-
-def _staying(engine: Engine) -> str:
-    return "process is shutting down" if engine.stopping else ""
-
-
 _ASKED: Final[Mapping[str, Callable[[Engine], str]]] = {
     "etcd": _stored,
     "etcd-readiness": _stored,
-    "shutdown": _staying,
+    "shutdown": lambda engine: "process is shutting down" if engine.stopping else "",
 }
 """Checks that can fail: each gives the reason, or nothing."""
 
@@ -60,7 +51,7 @@ def problem(engine: Engine, endpoint: str, name: str) -> str:
         return check(engine)
     if not name.startswith(_HOOKS) or (endpoint == "livez" and engine.in_grace()):
         return ""
-    return _started(engine)
+    return "" if engine.started else "not finished"  # the steps at the start, which are done before the server listens
 
 
 def answer(engine: Engine, context: RequestContext, endpoint: str, name: str) -> Response:

@@ -31,10 +31,6 @@ _NOT_POSITIVE: Final = "must be greater than 0"
 _BOTH: Final = "at most one of `sinceTime` or `sinceSeconds` may be specified"
 
 
-def _moment(text: str) -> str | None:
-    return canonical_time(text) if text not in ("", "null") else None
-
-
 def requested_ports(request: Request) -> list[int]:
     """The ports of a portforward, also several in one parameter. Raises 400."""
     try:
@@ -46,7 +42,7 @@ def requested_ports(request: Request) -> list[int]:
 _READ: Final[Mapping[str, Mapping[str, Callable[[str], Any]]]] = {
     "log": {
         "sinceSeconds": parse_int,
-        "sinceTime": _moment,
+        "sinceTime": lambda text: canonical_time(text) if text not in ("", "null") else None,
         "tailLines": parse_int,
         "limitBytes": parse_int,
         "stream": str,
