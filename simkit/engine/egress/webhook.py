@@ -6,7 +6,7 @@ import base64
 import contextlib
 import json
 import posixpath
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -208,9 +208,13 @@ def check_types(found: Mapping[str, Any], struct: str, fields: ResponseFields) -
         if given is not None and not isinstance(given, wanted):
             raise BadReview(_wrong(given, f"{struct}.response.{name}", shown))
         if given is not None and shown in _TEXTS:
-            for each in given.values() if isinstance(given, Mapping) else given:
+            for each in _values(given):
                 if not isinstance(each, str | None):
                     raise BadReview(_wrong(each, f"{struct}.response.{name}", "string"))
+
+
+def _values(given: Any) -> Iterable[Any]:
+    return given.values() if isinstance(given, Mapping) else given
 
 
 _TEXTS: Final = frozenset({"[]string", "map[string]string"})
