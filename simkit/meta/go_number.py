@@ -5,12 +5,8 @@ Follows ``strconv/atoi.go`` of Go 1.22, which Kubernetes 1.30 is built with.
 
 from __future__ import annotations
 
-from typing import Final
-
 from simkit.meta.fielderror import quoted
-
-_LONGEST: Final = 20
-"""Digits of the largest number of 64 bits."""
+from simkit.meta.integers import is_digits, saturating_int
 
 
 def parse_uint(text: str, *, bits: int = 64) -> int:
@@ -30,10 +26,8 @@ def parse_uint(text: str, *, bits: int = 64) -> int:
     ...
     ValueError: strconv.ParseUint: parsing "-1": invalid syntax
     """
-    number = _digits("ParseUint", text, text)
-    if number >= 2**bits:
-        raise _error("ParseUint", text, "value out of range")
-    return number
+    number = saturating_int(text, bits=bits + 1) if is_digits(text) else None
+    return _within(range(2**bits), number, "ParseUint", text)
 
 
 def parse_int(text: str, *, bits: int = 64) -> int:
@@ -44,19 +38,12 @@ def parse_int(text: str, *, bits: int = 64) -> int:
     >>> parse_int("-1")
     -1
     """
-    digits = text[1:] if text[:1] in ("+", "-") else text
-    number = _digits("ParseInt", text, digits) * (-1 if text.startswith("-") else 1)
-    if not -(2 ** (bits - 1)) <= number < 2 ** (bits - 1):
-        raise _error("ParseInt", text, "value out of range")
+    limit = 2 ** (bits - 1)
+    return _within(range(-limit, limit), saturating_int(text, bits=bits), "ParseInt", text)
+
+
+def _within(allowed: range, number: int | None, function: str, text: str) -> int:
+    if number is None or number not in allowed:
+        why = "invalid syntax" if number is None else "value out of range"
+        raise ValueError(f"strconv.{function}: parsing {quoted(text)}: {why}")
     return number
-
-
-def _digits(function: str, text: str, digits: str) -> int:
-    if not (digits.isascii() and digits.isdigit()):
-        raise _error(function, text, "invalid syntax")
-    digits = digits.lstrip("0") or "0"
-    return int(digits) if len(digits) <= _LONGEST else 2**64
-
-
-def _error(function: str, text: str, why: str) -> ValueError:
-    return ValueError(f"strconv.{function}: parsing {quoted(text)}: {why}")

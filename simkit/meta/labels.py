@@ -15,13 +15,11 @@ from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.bounded_cache import cached_when_short
 from simkit.meta.deadline import check_deadline
 from simkit.meta.fielderror import FieldError, aggregate_errors, invalid_value
+from simkit.meta.integers import parse_int
 from simkit.meta.name_validation import is_label_value, is_qualified_name, label_value, qualified_name
 from simkit.meta.wording import joined
 
 Labels = Mapping[str, str]
-_NUMBER: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
-_DIGITS: Final = 100
-"""The longest number that is parsed."""
 
 
 class BadSelector(ValueError):
@@ -58,16 +56,10 @@ class Requirement:
         return value is not None and self._compares(value)
 
     def _compares(self, value: str) -> bool:
-        left, right = _whole(value), _whole(self.values[0])
+        left, right = parse_int(value), parse_int(self.values[0])
         if left is None or right is None:
             return False
         return left > right if self.operator == "gt" else left < right
-
-
-def _whole(text: str) -> int | None:
-    """The 64-bit integer in a text; None for any other text."""
-    number = int(text) if _NUMBER.fullmatch(text) and len(text) <= _DIGITS else None
-    return number if number is not None and -(2**63) <= number < 2**63 else None
 
 
 class _Conditions:
@@ -257,7 +249,7 @@ def _bad_key(key: str, behaviour: ServedBehaviour) -> str:
 
 
 def _checked(requirement: Requirement) -> Requirement:
-    numbers = requirement.operator not in ("gt", "lt") or None not in map(_whole, requirement.values)
+    numbers = requirement.operator not in ("gt", "lt") or None not in map(parse_int, requirement.values)
     if not numbers or not all(map(is_label_value, requirement.values)):
         raise BadSelector(partial(_bad_values, requirement))
     return requirement
@@ -266,7 +258,7 @@ def _checked(requirement: Requirement) -> Requirement:
 def _bad_values(requirement: Requirement, behaviour: ServedBehaviour) -> str:
     errors: list[FieldError] = []
     for index, value in enumerate(requirement.values):
-        if requirement.operator in ("gt", "lt") and _whole(value) is None:
+        if requirement.operator in ("gt", "lt") and parse_int(value) is None:
             detail = "for 'Gt', 'Lt' operators, the value must be an integer"
             errors.append(invalid_value(f"values[{index}]", value, detail))
     for index, value in enumerate(requirement.values):

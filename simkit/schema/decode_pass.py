@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from simkit.meta.fielderror import quoted
+from simkit.meta.go_json import go_kind
 
 MOST_PROBLEMS: Final = 100
 """The most unknown or duplicate fields that are reported for one object."""
@@ -114,13 +115,9 @@ class DecodePass:
 
 def json_kind(item: Any, wanted: str) -> str:
     """The type name of a JSON value; a number that a numeric type refuses is quoted."""
-    if isinstance(item, bool):
-        return "bool"
-    if isinstance(item, int | float):
-        return f"number {_number(item)}" if wanted.startswith(("int", "uint", "float")) else "number"
-    if isinstance(item, str):
-        return "string"
-    return "object" if isinstance(item, Mapping) else "array"
+    kind = go_kind(item)
+    refused = kind == "number" and wanted.startswith(("int", "uint", "float"))
+    return f"number {_number(item)}" if refused else kind
 
 
 def _number(item: float) -> str:

@@ -12,7 +12,10 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, Final
 
+import orjson
+
 from simkit.kinds.parts.cells import duration
+from simkit.meta.go_fmt import format_value
 from simkit.meta.objects import Object
 
 _STEP: Final = re.compile(
@@ -237,12 +240,6 @@ def _text(value: Any) -> str:
     """A value as text: strings unchanged, numbers and booleans printed, structures as JSON."""
     if isinstance(value, str):
         return value
-    if isinstance(value, bool):
-        return "true" if value else "false"
     if isinstance(value, dict | list):
-        import orjson
-
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
-    from simkit.schema.custom.messages import number
-
-    return number(value)
+    return format_value(value)

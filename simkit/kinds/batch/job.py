@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.cells import created, duration, seconds, selector_text
+from simkit.kinds.parts.cells import created, duration, selector_text
 from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
 from simkit.kinds.parts.go_printing.structures import selector as shown_selector
 from simkit.kinds.parts.go_printing.structures import structure, template_text, text_map
@@ -28,6 +28,7 @@ from simkit.kinds.parts.validation.object_meta import validate_label_selector
 from simkit.kinds.rules import FIXED, placed
 from simkit.kinds.strategy import CHANGES, WHOLE, DeleteStrategy, MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta.behaviour import ServedBehaviour
+from simkit.meta.clock import moment
 from simkit.meta.domain import label
 from simkit.meta.fielderror import Errors, invalid_value, required
 from simkit.meta.name_validation import dns_label
@@ -289,7 +290,7 @@ def _passed(status: Object, now: float) -> str:
     start, end = status.get("startTime"), status.get("completionTime")
     if not start:
         return ""
-    return duration((seconds(end) if end else now) - seconds(start))
+    return duration((moment(end) if end else now) - moment(start))
 
 
 def _state(obj: Object) -> str:

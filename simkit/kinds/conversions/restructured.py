@@ -32,8 +32,7 @@ from simkit.kinds.conversions.family import (
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.certificate_errors import unreadable
 from simkit.meta.domain import CERTIFICATES_GROUP, EXTENSIONS_GROUP, label
-from simkit.meta.fielderror import quoted
-from simkit.meta.integers import parse_int, saturating_int
+from simkit.meta.go_number import parse_int
 from simkit.meta.objects import Draft, annotations_of
 
 if TYPE_CHECKING:
@@ -246,12 +245,10 @@ def _number(draft: Draft, key: str) -> int | None:
     text = annotations_of(draft).get(key)
     if text is None:
         return None
-    number = parse_int(text)
-    if number is None:
-        error = "invalid syntax" if saturating_int(text) is None else "value out of range"
-        why = f"strconv.ParseInt: parsing {quoted(text)}: {error}"
-        raise ConversionError(f"failed to parse annotation[{key}]={text} as int64: {why}")
-    return number
+    try:
+        return parse_int(text)
+    except ValueError as error:
+        raise ConversionError(f"failed to parse annotation[{key}]={text} as int64: {error}") from None
 
 
 def _check_rollback(draft: Draft) -> None:

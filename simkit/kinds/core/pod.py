@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.cells import NONE, age, created, seconds
+from simkit.kinds.parts.cells import NONE, age, created
 from simkit.kinds.parts.copy_on_write import keep_all_but_status
 from simkit.kinds.parts.go_printing.diff import difference
 from simkit.kinds.parts.pod.defaults import default_pod_only, defaulted_spec
@@ -41,6 +41,7 @@ from simkit.kinds.parts.template_owner import name_warnings
 from simkit.kinds.rules import placed
 from simkit.kinds.strategy import DeleteStrategy, Strategy, Subresource, WriteContext
 from simkit.meta.behaviour import ServedBehaviour
+from simkit.meta.clock import moment
 from simkit.meta.domain import MIRROR_POD
 from simkit.meta.fielderror import Errors, FieldError, forbidden_field, quoted
 from simkit.meta.objects import Draft, Object, annotations_of, at, labels_of, metadata, name_of
@@ -403,7 +404,7 @@ def _running(status: Object, text: str) -> str:
 def _restarts(statuses: Sequence[Object], now: float) -> str:
     count = sum(one.get("restartCount") or 0 for one in statuses)
     ends = [at(one, "lastState", "terminated", "finishedAt") for one in statuses]
-    last = max((time for time in ends if time), key=seconds, default=None)
+    last = max((time for time in ends if time), key=moment, default=None)
     return f"{count} ({age(last, now)} ago)" if count and last else str(count)
 
 

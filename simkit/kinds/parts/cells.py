@@ -6,11 +6,11 @@ Follows ``pkg/printers/internalversion/printers.go``, release 1.30.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any, Final
 
 from simkit.kinds.strategy import RowPrinter
 from simkit.meta.behaviour import ServedBehaviour
+from simkit.meta.clock import moment
 from simkit.meta.objects import Object, at, metadata, name_of
 
 NONE: Final = "<none>"
@@ -19,11 +19,6 @@ UNKNOWN: Final = "<unknown>"
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
 YEAR: Final = 365 * DAY
-
-
-def seconds(time: str) -> float:
-    """The time in RFC 3339 as seconds since the epoch."""
-    return datetime.fromisoformat(time.replace("Z", "+00:00")).astimezone(UTC).timestamp()
 
 
 def age(time: str | None, now: float) -> str:
@@ -36,7 +31,7 @@ def age(time: str | None, now: float) -> str:
     >>> age(None, 0)
     '<unknown>'
     """
-    return duration(now - seconds(time)) if time else UNKNOWN
+    return duration(now - moment(time)) if time else UNKNOWN
 
 
 _SCALE: Final = (

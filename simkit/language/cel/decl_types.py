@@ -28,8 +28,8 @@ from simkit.language.cel.types import (
     map_of,
     object_type,
 )
-from simkit.language.cel.values import Duration, Timestamp, kind_of, parsed_duration, parsed_timestamp
-from simkit.meta.integers import saturating_int
+from simkit.language.cel.values import Duration, Timestamp, kind_of, parsed_timestamp
+from simkit.schema.custom.formats import parse_duration
 from simkit.schema.structural import NO_DEFAULT, Schema
 
 Adapt = Callable[[Any], Any]
@@ -255,28 +255,11 @@ def _object_adapter(declared: DeclType) -> Adapt | None:
     return adapt
 
 
-_LOOSE_DURATION = re.compile(r"(?<![0-9])([0-9]++)\s*+([A-Za-zµ]++)")
-_LOOSE_UNITS: Final = {
-    "ns": 1, "nano": 1, "us": 10**3, "µs": 10**3, "micro": 10**3, "ms": 10**6, "milli": 10**6, "s": 10**9,
-    "sec": 10**9, "second": 10**9, "m": 60 * 10**9, "min": 60 * 10**9, "minute": 60 * 10**9, "h": 3600 * 10**9,
-    "hr": 3600 * 10**9, "hour": 3600 * 10**9, "d": 86400 * 10**9, "day": 86400 * 10**9, "w": 604800 * 10**9,
-    "wk": 604800 * 10**9, "week": 604800 * 10**9,
-}  # fmt: skip
-
-
 def _length(raw: str | None) -> Duration | None:
-    if raw is None:
-        return None
-    found = parsed_duration(raw)
-    if found is not None:
-        return found
-    total = 0
-    for amount, unit in _LOOSE_DURATION.findall(raw):
-        factor = _LOOSE_UNITS.get(unit) or _LOOSE_UNITS.get(unit.rstrip("s"))
-        if factor is None:
-            raise EvaluationError(f"Invalid duration {raw}")
-        total += (saturating_int(amount) or 0) * factor
-    return Duration(total)
+    nanos = None if raw is None else parse_duration(raw)
+    if raw is not None and nanos is None:
+        raise EvaluationError(f"Invalid duration {raw}")
+    return None if nanos is None else Duration(nanos)
 
 
 def _moment(raw: str | None) -> Timestamp | None:

@@ -20,6 +20,7 @@ from simkit.language.merge.fieldset import (
     shared,
     union_of,
 )
+from simkit.meta.fielderror import quoted
 from simkit.meta.objects import Object, metadata
 
 APPLY: Final = "Apply"
@@ -48,22 +49,17 @@ class Owner:
 
     def __str__(self) -> str:
         """The manager as conflict messages name it: ``"ann" with subresource "status" using v1``."""
-        quoted = _quoted(self.manager)
+        named = quoted(self.manager)
         if self.subresource:
-            quoted += f" with subresource {_quoted(self.subresource)}"
-        return f"{quoted} using {self.api_version}" if self.operation == UPDATE else quoted
+            named += f" with subresource {quoted(self.subresource)}"
+        return f"{named} using {self.api_version}" if self.operation == UPDATE else named
 
     @property
     def rank(self) -> str:
         """The sort key of a manager, in place of kube-apiserver's identifiers."""
         parts = {"manager": self.manager, "operation": self.operation, "apiVersion": self.api_version}
         parts["subresource"] = self.subresource
-        return "{" + ",".join(f"{_quoted(name)}:{_quoted(value)}" for name, value in parts.items() if value) + "}"
-
-
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
+        return "{" + ",".join(f"{quoted(name)}:{quoted(value)}" for name, value in parts.items() if value) + "}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +112,7 @@ def _check_type(fields_type: str, index: int) -> None:
     if not fields_type:
         raise BadManagedFields(f"missing fieldsType in managed fields entry {index}")
     if fields_type != FIELDS_TYPE:
-        raise BadManagedFields(f"invalid fieldsType {_quoted(fields_type)} in managed fields entry {index}")
+        raise BadManagedFields(f"invalid fieldsType {quoted(fields_type)} in managed fields entry {index}")
 
 
 def _read_one(record: Record, version: str, *, stored: bool) -> VersionedSet:

@@ -12,7 +12,8 @@ from typing import Any
 
 from simkit.language.merge.fieldset import element_text
 from simkit.language.merge.type_def import LIST, SET, BadElement, TypeDef
-from simkit.meta.go_fmt import format_float, format_value, type_name
+from simkit.meta.go_fmt import format_value, type_name
+from simkit.schema.custom.messages import structure
 
 Complaint = tuple[str, str]
 """A path and the error there."""
@@ -51,26 +52,12 @@ def _check(value: Any, type_def: TypeDef, path: str) -> Iterator[Complaint]:
 
 def _wrong_scalar(value: Any, wanted: str) -> str:
     if wanted == "string" and not isinstance(value, str):
-        return f"expected string, got &value.valueUnstructured{{Value:{_detailed(value)}}}"
+        return f"expected string, got &value.valueUnstructured{{Value:{structure(value)}}}"
     if wanted == "number" and (isinstance(value, bool) or not isinstance(value, int | float)):
         return f"expected numeric (int or float), got {type_name(value)}"
     if wanted == "boolean" and not isinstance(value, bool):
         return f"expected boolean, got {_plain(value)}"
     return ""
-
-
-def _detailed(value: Any) -> str:
-    """A value with its types, as the server prints anything but a string."""
-    if isinstance(value, dict):
-        inside = ", ".join(f'"{name}":{_detailed(value[name])}' for name in sorted(value))
-        return f"map[string]interface {{}}{{{inside}}}"
-    if isinstance(value, list):
-        return f"[]interface {{}}{{{', '.join(map(_detailed, value))}}}"
-    if isinstance(value, str):
-        return f'"{value}"'
-    if value is None:
-        return "interface {}(nil)"
-    return format_float(value) if isinstance(value, float) else format_value(value)
 
 
 def _plain(value: Any) -> str:

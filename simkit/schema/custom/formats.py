@@ -16,7 +16,8 @@ from typing import Any, Final
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.duration import nanoseconds
 from simkit.meta.fielderror import FieldError
-from simkit.meta.integers import is_digits, saturating_int
+from simkit.meta.go_fmt import format_float
+from simkit.meta.integers import is_digits, parse_int, saturating_int
 from simkit.schema.custom import messages
 
 Format = Callable[[str], bool]
@@ -24,10 +25,17 @@ Format = Callable[[str], bool]
 _TIME: Final = re.compile(r"(\d\d):(\d\d):(\d\d)(\.\d+)?([zZ]|[+-]\d\d:\d\d)", re.ASCII)
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _LOOSE_DURATION: Final = re.compile(r"(?<![0-9])([0-9]++)[ \t\n\r\f\v]*+([A-Za-zµ]++)")
-_UNITS: Final = frozenset({"ns", "us", "µs", "ms", "s", "m", "h", "hr", "d", "w", "wk"})
-_INT_DIGITS: Final = 20
-"""The digits that suffice to see that a number exceeds 64 bits."""
-_LONG_UNITS: Final = ("nano", "micro", "milli", "sec", "min", "hour", "day", "week")
+_UNITS: Final = {
+    ("ns", "nano"): 1,
+    ("us", "µs", "micro"): 10**3,
+    ("ms", "milli"): 10**6,
+    ("s", "sec"): 10**9,
+    ("m", "min"): 60 * 10**9,
+    ("h", "hr", "hour"): 3600 * 10**9,
+    ("d", "day"): 86400 * 10**9,
+    ("w", "wk", "week"): 604800 * 10**9,
+}
+"""The nanoseconds of units by their names; words that begin with the last one are names, too."""
 _BASE64: Final = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})")
 _MAC: Final = re.compile(
     r"([0-9a-fA-F]{2}([:-]))(?:[0-9a-fA-F]{2}\2)*[0-9a-fA-F]{2}|(?:[0-9a-fA-F]{4}\.)+[0-9a-fA-F]{4}"
@@ -53,18 +61,26 @@ def _is_moment(text: str) -> bool:
     return int(found[1]) < 24 and int(found[2]) < 60 and int(found[3]) < 60
 
 
-def _is_duration(text: str) -> bool:
-    """True for a duration in Go's format, or any text with a number before a unit."""
+def parse_duration(text: str) -> int | None:
+    """The nanoseconds of a duration in Go's format, or of all numbers before units in a text; None if there are none.
+
+    Examples
+    --------
+    >>> parse_duration("1h"), parse_duration("2 days and 3 Seconds"), parse_duration("2 apples")
+    (3600000000000, 172803000000000, None)
+    """
     try:
-        nanoseconds(text)
+        return nanoseconds(text)
     except ValueError:
-        pass
-    else:
-        return True
-    found = [(int(number[:_INT_DIGITS]), unit.lower()) for number, unit in _LOOSE_DURATION.findall(text)]
-    return all(number < 2**63 for number, _ in found) and any(
-        unit in _UNITS or unit.startswith(_LONG_UNITS) for _, unit in found
-    )
+        total: int | None = None
+    for amount, unit in _LOOSE_DURATION.findall(text):
+        number = parse_int(amount)
+        if number is None:
+            return None
+        for names, size in _UNITS.items():
+            if unit.lower() in names or unit.lower().startswith(names[-1]):
+                total = (total or 0) + number * size
+    return total
 
 
 def _is_address(version: int) -> Format:
@@ -178,7 +194,7 @@ _COLOR: Final = r"(25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
 FORMATS: Final[Mapping[str, Format]] = {
     "datetime": _is_moment,
     "date": _is_date,
-    "duration": _is_duration,
+    "duration": lambda text: parse_duration(text) is not None,
     "ipv4": _is_address(4),
     "ipv6": _is_address(6),
     "cidr": _is_range,
@@ -304,7 +320,7 @@ def _outside(number: float, what: str, kind: str, form: str, path: str) -> Itera
 
 def _limit(limit: float, value: float) -> str:
     """A limit as written beside a value: whole beside whole numbers."""
-    return str(int(limit)) if isinstance(value, int) else messages.number(float(limit))
+    return str(int(limit)) if isinstance(value, int) else format_float(float(limit))
 
 
 def _divides(factor: float, value: float) -> bool:

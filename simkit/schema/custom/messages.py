@@ -6,7 +6,6 @@ Follows ``k8s.io/kube-openapi/pkg/validation/errors``, release 1.30.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import Decimal
 from typing import Any, Final
 
 import orjson
@@ -22,6 +21,7 @@ from simkit.meta.fielderror import (
     unsupported,
     wrong_type,
 )
+from simkit.meta.go_fmt import format_float
 from simkit.meta.wording import joined
 
 NOWHERE: Final = "<nil>"
@@ -43,31 +43,12 @@ def type_name(value: Any) -> str:
     return "array" if isinstance(value, list | tuple) else "object"
 
 
-def number(value: float) -> str:
-    """A number as Go prints it: the shortest digits, with an exponent from a million on unless it is whole by type.
-
-    Examples
-    --------
-    >>> number(1500000), number(1500000.0), number(0.5), number(3.0)
-    ('1500000', '1.5e+06', '0.5', '3')
-    """
-    if isinstance(value, int):
-        return str(value)
-    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
-    text = "".join(map(str, digits))
-    power = len(text) - 1 + int(exponent)
-    if -5 < power < 6:
-        return f"{Decimal(repr(value)).normalize():f}"
-    point = f".{text[1:]}" if len(text) > 1 else ""
-    return f"{'-' if sign else ''}{text[0]}{point}e{'-' if power < 0 else '+'}{abs(power):02d}"
-
-
 def shown(value: Any) -> Any:
     """A value for a field error: numbers as Go prints them, null in quotes."""
     if value is None:
         return None
     if isinstance(value, float) and not isinstance(value, bool):
-        return Shown(number(value))
+        return Shown(format_float(value))
     if isinstance(value, dict | list | tuple):
         return Shown(structure(value), value)
     return value
@@ -89,7 +70,7 @@ def structure(value: Any) -> str:
     if value is None:
         return "interface {}(nil)"
     if isinstance(value, float):
-        return number(value)
+        return format_float(value)
     text = show(value)
     assert isinstance(text, str), value
     return text

@@ -7,12 +7,13 @@ Upstream: github.com/google/gnostic-models/openapiv2/OpenAPIv2.proto, as in rele
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+from simkit.schema.binary.messages import MessagePool
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message
@@ -39,8 +40,9 @@ def _fill(message: Any, value: Any) -> None:
     if not isinstance(value, dict):
         return  # another server's document may hold anything
     message.SetInParent()
-    if message.DESCRIPTOR.name in CHOICES:
-        chosen = _CHOSEN[message.DESCRIPTOR.name](value)
+    choice = _CHOSEN.get(message.DESCRIPTOR.name)
+    if choice is not None:
+        chosen = choice(value)
         if chosen in message.DESCRIPTOR.fields_by_name:
             _fill(getattr(message, chosen), value)
         return
@@ -65,7 +67,7 @@ def _set(message: Any, field: Any, given: Any) -> None:
             _fill(target.add(), each)
     elif repeated:
         target.extend(each for each in (given if isinstance(given, list) else ()) if _fits(field, each))
-    elif _fits(field, given):
+    elif given and _fits(field, given):
         setattr(message, field.name, given)
 
 
@@ -153,13 +155,6 @@ _CHOSEN: Final[Mapping[str, Callable[[Any], str]]] = {
 
 
 PACKAGE: Final = "openapi.v2"
-_FIELDS: Final = descriptor_pb2.FieldDescriptorProto
-_SCALARS: Final = {
-    "bool": _FIELDS.TYPE_BOOL,
-    "double": _FIELDS.TYPE_DOUBLE,
-    "int64": _FIELDS.TYPE_INT64,
-    "string": _FIELDS.TYPE_STRING,
-}
 _LIMITS: Final = (
     "maximum={0} double, exclusive_maximum={1} bool, minimum={2} double, exclusive_minimum={3} bool, "
     "max_length={4} int64, min_length={5} int64, pattern={6} string, max_items={7} int64, min_items={8} int64, "
@@ -218,43 +213,18 @@ _TABLE: Final = {
     "ApiKeySecurity": "type=1 string, name=2 string, in=3 string, description=4 string, vendor_extension=5* NamedAny",
 }
 """Fields of each message: name, number, a star for repeated ones, type."""
-CHOICES: Final = frozenset(
-    {
-        "ParametersItem",
-        "Parameter",
-        "NonBodyParameter",
-        "ResponseValue",
-        "SchemaItem",
-        "AdditionalPropertiesItem",
-        "SecurityDefinitionsItem",
-    }
-)
-"""Messages with a oneof."""
+
+
+def _rows(fields: str) -> Iterator[tuple[str, str]]:
+    """The fields of a message in the form of ``MessagePool``."""
+    for field in fields.split(", "):
+        spelled, kind = field.split(" ")
+        name, number = spelled.split("=")
+        yield name, f"{number.rstrip('*')} {kind}{' repeated' if number.endswith('*') else ''}"
 
 
 @cache
 def document_class() -> type[Message]:
     """The class of a whole document."""
-    file = descriptor_pb2.FileDescriptorProto(name="openapiv2.proto", package=PACKAGE, syntax="proto3")
-    for name, fields in _TABLE.items():
-        message = file.message_type.add(name=name)
-        if name in CHOICES:
-            message.oneof_decl.add(name="oneof")
-        for field in fields.split(", "):
-            _describe(message, field, chosen=name in CHOICES)
-    pool = descriptor_pool.DescriptorPool()
-    pool.Add(file)
-    return message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{PACKAGE}.Document"))
-
-
-def _describe(message: Any, field: str, *, chosen: bool) -> None:
-    spelled, kind = field.split(" ")
-    name, number = spelled.split("=")
-    described = message.field.add(name=name, number=int(number.rstrip("*")))
-    described.label = _FIELDS.LABEL_REPEATED if number.endswith("*") else _FIELDS.LABEL_OPTIONAL
-    if kind in _SCALARS:
-        described.type = _SCALARS[kind]
-    else:
-        described.type, described.type_name = _FIELDS.TYPE_MESSAGE, f".{PACKAGE}.{kind}"
-    if chosen:
-        described.oneof_index = 0
+    pool = MessagePool({PACKAGE: {name: dict(_rows(fields)) for name, fields in _TABLE.items()}})
+    return pool.message_class(f"{PACKAGE}.Document")
