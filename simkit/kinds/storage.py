@@ -26,10 +26,10 @@ from simkit.kinds.parts.validation.fields import repeats, validate_text
 from simkit.kinds.parts.validation.object_meta import LABEL_SELECTOR, deprecation, selector_warnings
 from simkit.kinds.parts.validation.resource_quantities import validate_nonnegative_quantity
 from simkit.kinds.parts.volume.persistent_spec import (
+    INLINE_VOLUME,
     default_sources,
-    validate_inline_volume,
+    provisioner,
     validate_parameters,
-    validate_provisioner,
     validate_topology,
 )
 from simkit.kinds.rules import (
@@ -261,7 +261,7 @@ _validate: Final = validation(
         "spec.source",
         row("", must.be_set(_ONE_SOURCE), when=fields.absent("persistentVolumeName", "inlineVolumeSpec")),
         row("", must.be_refused(_ONE_SOURCE), when=_BOTH),
-        row("inlineVolumeSpec", by(validate_inline_volume), unless=_BOTH),
+        row("inlineVolumeSpec", INLINE_VOLUME, unless=_BOTH),
         row("persistentVolumeName", _NAME, when=fields.present("persistentVolumeName"), unless=_BOTH),
         zero={},
     ),
@@ -290,7 +290,7 @@ _DEFAULT = label("is-default-class", "volumeattributesclass.alpha")
 
 _TWICE: Final = "changed-attribute-classes-checked-twice"
 _FIELDS: Final = table(
-    row("driverName", by(validate_provisioner), zero=""),
+    provisioner("driverName"),
     row("parameters", must.be_given("must contain at least one key/value pair"), by(validate_parameters)),
 )
 
@@ -359,7 +359,7 @@ STRATEGIES: Final = {
         warnings=_storage_class_warnings,
         default=missing("", {"reclaimPolicy": "Delete", "volumeBindingMode": "Immediate"}),
         validate=validation(
-            row("provisioner", by(validate_provisioner), zero=""),
+            provisioner("provisioner"),
             row("parameters", by(validate_parameters)),
             row("reclaimPolicy", must.be_one_of("Delete", "Retain")),
             row("volumeBindingMode", must.be_one_of("Immediate", "WaitForFirstConsumer"), empty=True),

@@ -32,7 +32,8 @@ from simkit.kinds.parts.template_owner import (
     validate_selector,
 )
 from simkit.kinds.parts.validation.fields import validate_text
-from simkit.kinds.parts.volume.claim_spec import fraction_warnings, validate_persistent_volume_claim_spec
+from simkit.kinds.parts.volume.claim_spec import CLAIM_SPEC, fraction_warnings
+from simkit.kinds.rules import placed
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import Errors, forbidden_field, invalid_value, required, unsupported
@@ -134,8 +135,9 @@ def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Er
     yield from validate_nonnegative_fields("spec.ordinals", spec.get("ordinals") or {}, ("start",))
     if old is None and behaviour.applies("claim-templates-of-statefulsets-checked"):
         for index, claim in enumerate(spec.get("volumeClaimTemplates") or ()):
-            path = f"spec.volumeClaimTemplates[{index}].spec"
-            yield from validate_persistent_volume_claim_spec(behaviour, path, claim.get("spec") or {})
+            yield from placed(
+                f"spec.volumeClaimTemplates[{index}].spec", CLAIM_SPEC(behaviour, claim.get("spec") or {})
+            )
     if old is None and spec.get("serviceName") and behaviour.applies("service-names-of-statefulsets-checked"):
         yield from validate_text("spec.serviceName", spec["serviceName"], dns_label)
     yield from _validate_template(behaviour, spec, whole=_is_whole(behaviour, old))

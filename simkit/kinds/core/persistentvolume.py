@@ -15,8 +15,8 @@ from simkit.kinds.parts.go_printing.structures import structure
 from simkit.kinds.parts.pod.warnings import VOLUMES
 from simkit.kinds.parts.validation.object_meta import expression_warnings, newer_label
 from simkit.kinds.parts.volume.claim_spec import modes_text
-from simkit.kinds.parts.volume.persistent_spec import SOURCES, default_sources, validate_volume_spec
-from simkit.kinds.rules import FIXED
+from simkit.kinds.parts.volume.persistent_spec import SOURCES, VOLUME_SPEC, default_sources
+from simkit.kinds.rules import FIXED, placed
 from simkit.kinds.strategy import WHOLE, MetadataChecks, Strategy, Subresource, WriteContext
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import timestamp
@@ -75,7 +75,7 @@ def _prepare_with_context(
 
 def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Errors:
     """The errors of a volume, among them of mount options in the old annotation for a type that has none."""
-    yield from validate_volume_spec(behaviour, "spec", obj["spec"])
+    yield from placed("spec", VOLUME_SPEC(behaviour, obj["spec"]))
     if _OPTIONS in annotations_of(obj) and not any(obj["spec"].get(name) is not None for name in _WITH_OPTIONS):
         text = "may not specify mount options for this volume type"
         yield forbidden_field(f"metadata.annotations.{_OPTIONS}", text)
@@ -84,7 +84,7 @@ def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Er
 def _validate_change(behaviour: ServedBehaviour, obj: Object, live: Object) -> Errors:
     """The errors of a change: kube-apiserver validates the new object once more before it."""
     spec, old = obj["spec"], live.get("spec") or {}
-    yield from validate_volume_spec(behaviour, "spec", spec)
+    yield from placed("spec", VOLUME_SPEC(behaviour, spec))
     sources = {name: _lasting(spec, old, name) for name in SOURCES}
     if any(sources[name] != old.get(name) for name in SOURCES):
         yield forbidden_field(

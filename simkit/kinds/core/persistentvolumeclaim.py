@@ -13,13 +13,8 @@ from simkit.kinds.parts.cells import UNSET, created
 from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
 from simkit.kinds.parts.go_printing.diff import change
 from simkit.kinds.parts.validation.resource_quantities import bare, is_native
-from simkit.kinds.parts.volume.claim_spec import (
-    fraction_warnings,
-    modes_text,
-    validate_persistent_volume_claim_spec,
-    validate_whole_negative,
-)
-from simkit.kinds.rules import FIXED
+from simkit.kinds.parts.volume.claim_spec import CLAIM_SPEC, WHOLE_NEGATIVE, fraction_warnings, modes_text
+from simkit.kinds.rules import FIXED, placed, row, validation
 from simkit.kinds.strategy import MetadataCheck, MetadataChecks, Strategy, Subresource, again
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import api_group, label
@@ -139,13 +134,13 @@ def _class_changes(obj: Object, old: Object, spec: Draft) -> Errors:
 
 def _validate_status(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Errors:
     status = obj.get("status") or {}
-    yield from _validate_amounts("status.capacity", status.get("capacity") or {})
+    yield from _validate_amounts(behaviour, "status.capacity", status.get("capacity") or {})
     yield from _validate_expansion(behaviour, status)
 
 
-def _validate_amounts(path: str, amounts: Mapping[str, str]) -> Errors:
+def _validate_amounts(behaviour: ServedBehaviour, path: str, amounts: Mapping[str, str]) -> Errors:
     for name in sorted(amounts):
-        yield from validate_whole_negative(f"{path}[{name}]", amounts[name])
+        yield from placed(f"{path}[{name}]", WHOLE_NEGATIVE(behaviour, amounts[name]))
 
 
 def _validate_expansion(behaviour: ServedBehaviour, status: Object) -> Errors:
@@ -161,7 +156,7 @@ def _validate_expansion(behaviour: ServedBehaviour, status: Object) -> Errors:
     path, amounts = "status.allocatedResources", status.get("allocatedResources") or {}
     for name in sorted(amounts):
         wrong = list(_validate_grown(path, name))
-        yield from wrong or _validate_amounts(path, {name: amounts[name]})
+        yield from wrong or _validate_amounts(behaviour, path, {name: amounts[name]})
 
 
 def _validate_grown(path: str, name: str) -> Errors:
@@ -202,7 +197,7 @@ STRATEGY = Strategy(
     validate_last=_validate_change,
     default=_default,
     prepare=_prepare,
-    validate=lambda behaviour, obj, _: validate_persistent_volume_claim_spec(behaviour, "spec", obj["spec"]),
+    validate=validation(row("spec", CLAIM_SPEC)),
     print_row=_row,
     warnings=_warnings,
     subresources={"status": Subresource(keep_all_but_status, _validate_status)},

@@ -11,8 +11,9 @@ from simkit.kinds.parts.cells import by_release, columns
 from simkit.kinds.parts.copy_on_write import own_copy
 from simkit.kinds.parts.devices.requests import defaulted_devices, validate_devices, without_empty_requests
 from simkit.kinds.parts.go_printing.structures import structure
-from simkit.kinds.parts.volume.claim_spec import validate_template_metadata
+from simkit.kinds.parts.volume.claim_spec import TEMPLATE_METADATA
 from simkit.kinds.resource.resourceclaim import admin_errors
+from simkit.kinds.rules import placed
 from simkit.kinds.strategy import CHANGES, WHOLE, MetadataChecks, Strategy
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, invalid_value
@@ -27,7 +28,7 @@ def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
 
 def _spec_errors(behaviour: ServedBehaviour, obj: Object) -> list[FieldError]:
     return [
-        *validate_template_metadata(behaviour, "spec.metadata", at(obj, "spec", "metadata") or {}),
+        *placed("spec", TEMPLATE_METADATA(behaviour, obj.get("spec") or {})),
         *validate_devices(behaviour, "spec.spec.devices", at(obj, "spec", "spec", "devices") or {}),
     ]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import posixpath
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from simkit.kinds.parts.go_printing.structures import amounts
@@ -16,13 +17,8 @@ from simkit.kinds.parts.pod.validation.scheduling import NODE_SELECTOR
 from simkit.kinds.parts.pod.validation.volumes import CHECKED_AT, DRIVER, NAMED_SECRET, REFUSED_AT, iscsi
 from simkit.kinds.parts.pod.validation.volumes import SOURCES as OF_PODS
 from simkit.kinds.parts.validation.fields import NO_BACKSTEPS, validate_text
-from simkit.kinds.parts.volume.claim_spec import (
-    VOLUME_MODES,
-    validate_access_mode,
-    validate_positive,
-    validate_whole_negative,
-)
-from simkit.kinds.rules import REQUIRED, Check, Row, by, fields, must, placed, row, table
+from simkit.kinds.parts.volume.claim_spec import ACCESS_MODES, POSITIVE, VOLUME_MODES, WHOLE_NEGATIVE
+from simkit.kinds.rules import REQUIRED, Check, Row, by, distinct, fields, must, placed, row, table
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import Errors, duplicate, forbidden_field, invalid_value, required, too_long, unsupported
 from simkit.meta.name_validation import dns_label, dns_subdomain, qualified_name
@@ -91,10 +87,6 @@ SOURCES: Final[Mapping[str, Check]] = {name: _OWN.get(name) or OF_PODS[name] for
 """Every type with its check, in the order of the checks."""
 
 
-_POLICIES: Final = ("Delete", "Recycle", "Retain")
-_INLINE: Final = "in the context of inline volumes"
-
-
 def default_sources(behaviour: ServedBehaviour, spec: Draft) -> None:
     """Set the defaults of a volume's sources."""
     for name in SOURCES:
@@ -102,80 +94,18 @@ def default_sources(behaviour: ServedBehaviour, spec: Draft) -> None:
             spec[name] = defaulted_source(behaviour, name, spec[name])
 
 
-def validate_volume_spec(behaviour: ServedBehaviour, path: str, spec: Object) -> Errors:
-    """The errors of the spec of a PersistentVolume."""
-    yield from _validate_mode(behaviour, path, spec)
-    yield from _validate_capacity(f"{path}.capacity", spec.get("capacity"))
-    policy = spec["persistentVolumeReclaimPolicy"]
-    if policy not in _POLICIES:
-        yield unsupported(f"{path}.persistentVolumeReclaimPolicy", policy, _POLICIES)
-    if spec.get("nodeAffinity") is not None:
-        yield from _validate_affinity(behaviour, f"{path}.nodeAffinity.required", spec["nodeAffinity"])
-    yield from _validate_source(behaviour, path, spec, affine=spec.get("nodeAffinity") is not None)
-    if spec.get("storageClassName"):
-        yield from validate_text(f"{path}.storageClassName", spec["storageClassName"], dns_subdomain)
-    if spec["volumeMode"] not in VOLUME_MODES:
-        yield unsupported(f"{path}.volumeMode", spec["volumeMode"], VOLUME_MODES)
-    if spec.get("volumeAttributesClassName") is not None and behaviour.applies("classes-of-volume-attributes-checked"):
-        yield from _validate_attributes_class(path, spec)
-
-
-def _validate_attributes_class(path: str, spec: Object) -> Errors:
-    name = spec["volumeAttributesClassName"]
-    if not name:
-        yield required(f"{path}.volumeAttributesClassName", "an empty string is disallowed")
-    else:
-        yield from validate_text(f"{path}.volumeAttributesClassName", name, dns_subdomain)
-    if spec.get("csi") is None:
-        yield required(f"{path}.csi", "has to be specified when using volumeAttributesClassName")
-
-
-def validate_inline_volume(behaviour: ServedBehaviour, path: str, spec: Object) -> Errors:
-    """The errors of an inline volume spec of an attachment, which must be that of a CSI volume."""
-    for name in ("claimRef", "capacity"):
-        if spec.get(name):
-            yield forbidden_field(f"{path}.{name}", f"may not be specified {_INLINE}")
-    if spec.get("csi") is None:
-        yield required(f"{path}.csi", f"has to be specified {_INLINE}")
-    yield from _validate_mode(behaviour, path, spec)
-    if spec.get("persistentVolumeReclaimPolicy") not in (None, "", "Retain"):
-        yield forbidden_field(f"{path}.persistentVolumeReclaimPolicy", f"may only be Retain {_INLINE}")
-    if spec.get("nodeAffinity") is not None:
-        yield forbidden_field(f"{path}.nodeAffinity", f"may not be specified {_INLINE}")
-    yield from _validate_source(behaviour, path, spec, affine=False)
-    if spec.get("storageClassName"):
-        yield forbidden_field(f"{path}.storageClassName", f"may not be specified {_INLINE}")
-    if spec.get("volumeMode") not in (None, "Filesystem"):
-        yield forbidden_field(f"{path}.volumeMode", f"may not specify volumeMode other than Filesystem {_INLINE}")
-
-
-def _validate_mode(behaviour: ServedBehaviour, path: str, spec: Object) -> Errors:
-    modes = spec.get("accessModes") or ()
-    if not modes:
-        yield required(f"{path}.accessModes")
-    yield from validate_access_mode(behaviour, f"{path}.accessModes", modes)
-
-
-def _validate_capacity(path: str, capacity: Object | None) -> Errors:
-    if not capacity:
-        yield required(path)
+def _validate_capacity(behaviour: ServedBehaviour, path: str, spec: Object) -> Errors:
+    path, capacity = f"{path}.capacity", spec.get("capacity")
     given = capacity or {}
+    if not given:
+        yield required(path)
     if given.keys() != {"storage"}:
         yield unsupported(path, amounts(capacity), ("storage",))
     for name in sorted(given):
-        yield from validate_whole_negative(f"{path}[{name}]", given[name])
-        yield from validate_positive(f"{path}[{name}]", given[name])
+        yield from placed(f"{path}[{name}]", _AMOUNT(behaviour, given[name]))
 
 
-def _validate_affinity(behaviour: ServedBehaviour, path: str, affinity: Object) -> Errors:
-    if affinity.get("required") is None:
-        yield required(path, "must specify required node constraints")
-    else:
-        yield from placed(path, NODE_SELECTOR(behaviour, affinity["required"]))
-
-
-def _validate_source(behaviour: ServedBehaviour, path: str, spec: Object, *, affine: bool) -> Errors:
-    """The errors of the sources; ``affine`` says whether a node affinity is set, which a local one needs."""
+def _validate_source(behaviour: ServedBehaviour, path: str, spec: Object, *, inline: bool = False) -> Errors:
     present = [name for name in SOURCES if spec.get(name) is not None]
     for index, name in enumerate(present):
         if index and name != "flexVolume":
@@ -184,7 +114,7 @@ def _validate_source(behaviour: ServedBehaviour, path: str, spec: Object, *, aff
             yield from placed(f"{path}.{CHECKED_AT.get(name, name)}", SOURCES[name](behaviour, spec[name]))
     if not present:
         yield required(path, "must specify a volume type")
-    if present[:1] == ["local"] and not affine:
+    if present[:1] == ["local"] and (inline or spec.get("nodeAffinity") is None):
         yield required(f"{path}.nodeAffinity", "Local volume requires node affinity")
     host, policy = at(spec, "hostPath", "path"), spec.get("persistentVolumeReclaimPolicy")
     if host and not posixpath.normpath(host).strip("/") and policy == "Recycle":
@@ -192,8 +122,62 @@ def _validate_source(behaviour: ServedBehaviour, path: str, spec: Object, *, aff
         yield forbidden_field(f"{path}.persistentVolumeReclaimPolicy", text)
 
 
+_AMOUNT: Final = table(WHOLE_NEGATIVE, POSITIVE)
+_MODES: Final = row("accessModes", REQUIRED, ACCESS_MODES)
+VOLUME_SPEC: Final = table(
+    _MODES,
+    row("", by(_validate_capacity)),
+    row("persistentVolumeReclaimPolicy", must.be_one_of("Delete", "Recycle", "Retain")),
+    row(
+        "nodeAffinity",
+        row("required", must.be_given("must specify required node constraints", pointer=True), NODE_SELECTOR),
+    ),
+    row("", by(_validate_source)),
+    row("storageClassName", must.be(dns_subdomain)),
+    row("volumeMode", must.be_one_of(*VOLUME_MODES), empty=True),
+    row(
+        "",
+        row("volumeAttributesClassName", must.be_given("an empty string is disallowed"), must.be(dns_subdomain)),
+        row("csi", must.be_given("has to be specified when using volumeAttributesClassName", pointer=True)),
+        when=fields.present("volumeAttributesClassName"),
+        since="classes-of-volume-attributes-checked",
+    ),
+)
+_INLINE: Final = "in the context of inline volumes"
+_NOT_INLINE: Final = must.be_absent(f"may not be specified {_INLINE}")
+INLINE_VOLUME: Final = table(
+    row("claimRef", _NOT_INLINE),
+    row("capacity", _NOT_INLINE),
+    row("csi", must.be_given(f"has to be specified {_INLINE}", pointer=True)),
+    _MODES,
+    row(
+        "persistentVolumeReclaimPolicy",
+        must.be_refused(f"may only be Retain {_INLINE}"),
+        unless=fields.equal("persistentVolumeReclaimPolicy", "Retain"),
+    ),
+    row("nodeAffinity", must.be_refused(f"may not be specified {_INLINE}")),
+    row("", by(partial(_validate_source, inline=True))),
+    row("storageClassName", _NOT_INLINE),
+    row(
+        "volumeMode",
+        must.be_refused(f"may not specify volumeMode other than Filesystem {_INLINE}"),
+        empty=True,
+        unless=fields.equal("volumeMode", "Filesystem"),
+    ),
+)
+
+
 _REPEATED: Final = 10_000
 """Errors about equal terms; kube-apiserver tells one for each pair of them."""
+
+
+_EXPRESSIONS: Final = row(
+    "matchLabelExpressions[]",
+    row("values", REQUIRED),
+    row("values[]", distinct()),
+    row("key", must.be(qualified_name), zero=""),
+    distinct("key"),
+)
 
 
 def validate_topology(behaviour: ServedBehaviour, path: str, terms: Sequence[Object]) -> Errors:
@@ -204,41 +188,26 @@ def validate_topology(behaviour: ServedBehaviour, path: str, terms: Sequence[Obj
     left, seen = _REPEATED, Counter[frozenset[tuple[str, frozenset[str]]]]({frozenset(): len(terms)})
     for index, term in enumerate(terms):
         where = f"{path}[{index}]"
-        keys: dict[str, frozenset[str]] = {}
-        for number, one in enumerate(term.get("matchLabelExpressions") or ()):
-            yield from _validate_expression(f"{where}.matchLabelExpressions[{number}]", one, keys)
-        found = frozenset(keys.items())
+        yield from placed(where, _EXPRESSIONS(behaviour, term))
+        expressions = term.get("matchLabelExpressions") or ()
+        found = frozenset({one.get("key") or "": frozenset(one.get("values") or ()) for one in expressions}.items())
         told = min(seen[found], left)
         left -= told
         yield from [duplicate(f"{where}.matchLabelExpressions", "")] * told
         seen[found] += 1
 
 
-def _validate_expression(path: str, expression: Object, keys: dict[str, frozenset[str]]) -> Errors:
-    key, values = expression.get("key") or "", expression.get("values") or ()
-    if not values:
-        yield required(f"{path}.values")
-    known = set[str]()
-    for index, value in enumerate(values):
-        if value in known:
-            yield duplicate(f"{path}.values[{index}]", value)
-        known.add(value)
-    yield from validate_text(f"{path}.key", key, qualified_name)
-    if key in keys:
-        yield duplicate(f"{path}.key", key)
-    keys[key] = frozenset(values)
-
-
 _MOST_PARAMETERS: Final = 512
 _LARGEST: Final = 256 * 1024
 
 
-def validate_provisioner(behaviour: ServedBehaviour, path: str, name: str) -> Errors:
-    """The errors of the name of a driver or provisioner."""
-    if not name:
-        yield required(path, name)
-    else:
-        yield from validate_text(path, name.lower(), qualified_name)
+def _validate_provisioner(behaviour: ServedBehaviour, path: str, name: str) -> Errors:
+    yield from validate_text(path, name.lower(), qualified_name)
+
+
+def provisioner(field: str) -> Row:
+    """The row of the name of a driver or provisioner."""
+    return row(field, REQUIRED, by(_validate_provisioner))
 
 
 def validate_parameters(behaviour: ServedBehaviour, path: str, parameters: Mapping[str, str]) -> Errors:

@@ -12,7 +12,7 @@ from typing import Final
 from simkit.kinds.parts.go_printing.structures import texts
 from simkit.kinds.parts.pod.validation.environment import FILE_FIELDS, RESOURCE_IN_VOLUME, field_reference
 from simkit.kinds.parts.validation.fields import ABSOLUTE, DESCENDING, FILE, MODE, NO_BACKSTEPS
-from simkit.kinds.parts.volume.claim_spec import validate_claim_template
+from simkit.kinds.parts.volume.claim_spec import CLAIM_TEMPLATE
 from simkit.kinds.rules import REQUIRED, Check, Row, by, fields, must, placed, row, table
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import API_DOMAIN, LABEL_DOMAIN
@@ -396,7 +396,7 @@ def _validate_ephemeral(
     if template is None:
         yield required(f"{path}.ephemeral.volumeClaimTemplate")
     else:
-        yield from validate_claim_template(behaviour, f"{path}.ephemeral.volumeClaimTemplate", template)
+        yield from placed(f"{path}.ephemeral.volumeClaimTemplate", CLAIM_TEMPLATE(behaviour, template))
     name = volume.get("name") or ""
     if pod is not None and name_of(pod) and name:
         claim = f"{name_of(pod)}-{name}"
