@@ -196,17 +196,7 @@ def selector(value: Object | None) -> Shown | Written:
     """
     if value is None:
         return Shown('"null"', None)
-    expressions = value.get("matchExpressions")
-    listed = "{" + ", ".join(_requirement(one) for one in expressions) + "}" if expressions is not None else "(nil)"
-    labels = text_map(value.get("matchLabels")).text
-    text = f"v1.LabelSelector{{MatchLabels:{labels}, MatchExpressions:[]v1.LabelSelectorRequirement{listed}}}"
-    return Written(lambda behaviour: _as_json(behaviour, "v1.LabelSelector", value) or text)
-
-
-def _requirement(value: Object) -> str:
-    key, operator = quoted(value.get("key") or ""), quoted(value.get("operator") or "")
-    values = texts(value.get("values")).text
-    return f"v1.LabelSelectorRequirement{{Key:{key}, Operator:{operator}, Values:{values}}}"
+    return structure("v1.LabelSelector", value)
 
 
 def number_or_text(value: int | str) -> Shown:
