@@ -109,6 +109,17 @@ def test_mounted_trees() -> None:
         files.remove("/volume")
 
 
+def test_a_mount_hides_what_was_there() -> None:
+    """The files below a mount are neither listed nor read, and a folder is none to write to, whatever is mounted."""
+    files = Files({"/etc/a": "1", "/etc/b/c": "2"}, programs={"/bin/sh": b"x"})
+    files.mount("/etc", lambda: {"x": b"3"})
+    files.mount("/bin", Files(folders=("/",)))
+    assert (files.listed("/etc"), files.listed("/bin"), files.exists("/etc/a")) == (["x"], [], False)
+    assert files.tree("/etc") == ["/etc", "/etc/x"]
+    with pytest.raises(FileError, match="Is a directory"):
+        files.write("/etc", b"")
+
+
 def test_links_in_archives_and_mounts() -> None:
     """Archives keep symbolic links; a link leads into what is mounted, and one in a volume is seen from all its mounts."""
     files, volume = Files(folders=("/",)), Files({"/data": "1"}, folders=("/",))

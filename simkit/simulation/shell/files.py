@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Final, NamedTuple
 
 from simkit.simulation.shell.paths import FILE_MODE, FOLDER_MODE, ROOT, Mark, resolved
@@ -28,6 +29,15 @@ _OWN_MODES: Final[Mapping[str, int]] = {"/tmp": 0o1777, "/var/tmp": 0o1777, "/de
 """The modes of folders that are others than usual."""
 
 
+class Folder:
+    """A folder in a tree: what is in it stands under paths of its own."""
+
+
+_FOLDER: Final = Folder()
+Entry = bytes | bytearray | str | Folder
+"""What is at a path: a file, which is a ``bytearray`` if it grows, the target of a symbolic link, or a folder."""
+
+
 class Mount(NamedTuple):
     """Another tree at a path."""
 
@@ -47,7 +57,7 @@ class Files:
     folders
         Folders that are there.
     programs
-        Files that are there too. Trees share them until something is written.
+        Files that are there too, which several trees share.
     complete
         Whether these are all folders; else a file makes the ones that it is in, as in an image that nobody knows.
     read_only
@@ -82,14 +92,16 @@ class Files:
         self.complete, self._read_only, self._born = complete, read_only, born
         self._marks: dict[str, Mark] = {}
         self._programs = programs or {}
-        self._files: Mapping[str, bytes | bytearray] = self._programs
-        self._own: dict[str, bytes | bytearray] | None = None
-        """The files, if they are those of this tree alone. One that grows is a ``bytearray``."""
+        self._own: dict[str, Entry | None] = dict.fromkeys(folders, _FOLDER)
+        """What was written or made by path, and None for programs that were removed."""
         self._held = 0
         """The bytes of the files, without programs."""
-        self._folders: set[str] = set(folders)
-        self._links: dict[str, str] = {}
         self._mounts: dict[str, Mount] = {}
+        """What is mounted, longer paths first."""
+        self._above: set[str] = set()
+        """The folders in which something is mounted."""
+        self._linked = False
+        """Whether there has been a symbolic link."""
         for path, content in (given or {}).items():
             self.place(path, content.encode() if isinstance(content, str) else content)
 
@@ -97,22 +109,57 @@ class Files:
         self, path: str, tree: Files | Source, *, read_only: bool = False, mark: Callable[[str], Mark] | None = None
     ) -> None:
         """Show another tree at a path, or what a function gives, which cannot be written."""
-        self._mounts[resolved(path)] = Mount(tree, read_only, mark)
+        found = {**self._mounts, resolved(path): Mount(tree, read_only, mark)}
+        self._mounts = dict(sorted(found.items(), key=lambda item: -len(item[0])))
+        parts = [at.split("/") for at in self._mounts]
+        self._above = {"/".join(each[:end]) or "/" for each in parts for end in range(1, len(each))} - {*self._mounts}
 
     def _mounted(self, known: str) -> tuple[Mount, str] | None:
         """The mounted tree that a path leads into, and the path in it."""
-        for at in sorted(self._mounts, key=len, reverse=True):
-            if known == at or known.startswith(at.rstrip("/") + "/"):
-                return self._mounts[at], "/" + known[len(at) :].lstrip("/")
+        for at, mount in self._mounts.items():
+            if known.startswith(at) and (known == at or at == "/" or known[len(at)] == "/"):
+                return mount, "/" + known[len(at) :].lstrip("/")
         return None
 
-    def _all_links(self) -> Mapping[str, str]:
-        """The targets of all symbolic links by path, those of mounted trees among them."""
-        found = dict(self._links)
+    def _holder(self, known: str, *, forced: bool = False) -> tuple[Files, str]:
+        """The tree that is changed at a path, and the path in it. Raises FileError where nothing can be written."""
+        inner = self._mounted(known)
+        if inner is None:
+            if self._read_only and not forced:
+                raise FileError(_READ_ONLY)
+            return self, known
+        (tree, read_only, _), rest = inner
+        if read_only or not isinstance(tree, Files):
+            raise FileError(_READ_ONLY)
+        return tree._holder(rest)
+
+    def _entry(self, known: str) -> Entry | None:
+        """What is at a path, without following it; None for nothing. Of what is mounted, only one tree is asked."""
+        if known in self._above:
+            return _FOLDER
+        inner = self._mounted(known)
+        if inner is not None:
+            (tree, *_), rest = inner
+            return tree._entry(rest) if isinstance(tree, Files) else _given(tree(), rest)
+        return self._own.get(known, self._programs.get(known))
+
+    def _file(self, known: str) -> bytes | bytearray | None:
+        found = self._entry(known)
+        return found if isinstance(found, bytes | bytearray) else None
+
+    def _below(self, prefix: str) -> Iterator[str]:
+        """The paths that begin with a prefix, those of mounted trees among them."""
+        hidden = tuple(f"{at.rstrip('/')}/" for at in self._mounts)
+        for path in chain(self._own, self._programs):
+            if path.startswith(prefix) and not path.startswith(hidden) and self._own.get(path, b"") is not None:
+                yield path
         for at, (tree, *_) in self._mounts.items():
-            if isinstance(tree, Files):
-                found |= {resolved(path.lstrip("/"), at): target for path, target in tree._all_links().items()}
-        return found
+            inside = tree._below("/") if isinstance(tree, Files) else tree()
+            mounted = (at, *(resolved(path.lstrip("/"), at) for path in inside))
+            yield from (path for path in mounted if path.startswith(prefix))
+
+    def _has_links(self) -> bool:
+        return self._linked or any(isinstance(tree, Files) and tree._has_links() for tree, *_ in self._mounts.values())
 
     def real(self, path: str, *, last: bool = True) -> str:
         """The path that a path leads to through symbolic links. Raises FileError where they lead in circles.
@@ -122,67 +169,34 @@ class Files:
         last
             Whether the last name may be a link too.
         """
-        links, known = self._all_links(), resolved(path)
-        for _ in range(_MOST_LINKS if links else 0):
+        known = resolved(path)
+        if not self._has_links():
+            return known
+        for _ in range(_MOST_LINKS):
             parts = known.split("/")
-            ends = range(2, len(parts) + last)
-            linked = next((end for end in ends if "/".join(parts[:end]) in links), None)
-            if linked is None:
+            for end in range(2, len(parts) + last):
+                target = self._entry("/".join(parts[:end]))
+                if isinstance(target, str):
+                    known = resolved("/".join(parts[end:]), resolved(target, "/".join(parts[: end - 1]) or "/"))
+                    break
+            else:
                 return known
-            target = resolved(links["/".join(parts[:linked])], "/".join(parts[: linked - 1]) or "/")
-            known = resolved("/".join(parts[linked:]), target)
-        if links:
-            raise FileError("Symbolic link loop")
-        return known
+        raise FileError("Symbolic link loop")
 
     def link(self, target: str, path: str) -> None:
         """Make a symbolic link. Raises FileError where something is in its place, or nothing can be written."""
         known = self.real(path, last=False)
-        if self.target(known) is not None or self.exists(known):
+        if self._entry(known) is not None:
             raise FileError("File exists")
-        inner = self._mounted(known)
-        if inner is None:
-            self._check_writable()
-            self._check_room(known)
-            self._check_folder(known)
-            self._links[known] = target
-        else:
-            _writable(inner[0]).link(target, inner[1])
+        tree, at = self._holder(known)
+        tree._check_room(at)
+        tree._check_folder(at)
+        tree._own[at], tree._linked = target, True
 
     def target(self, path: str) -> str | None:
         """The target of a symbolic link, as it was given; None for what is none."""
-        return self._all_links().get(self.real(path, last=False))
-
-    def _all_files(self) -> Iterable[str]:
-        """The paths of all files, those of mounted trees among them."""
-        yield from self._files
-        for at, (tree, *_) in self._mounts.items():
-            inside = tree._all_files() if isinstance(tree, Files) else tree()
-            yield from (resolved(path.lstrip("/"), at) for path in inside)
-
-    def _all_folders(self) -> set[str]:
-        if not self._mounts:
-            return self._folders
-        found = set(self._folders)
-        for at, (tree, *_) in self._mounts.items():
-            if isinstance(tree, Files):
-                found |= {resolved(path.lstrip("/"), at) for path in tree._all_folders()}
-            elif "" not in tree():
-                found.add(at)
-        return found
-
-    def _all_paths(self) -> Iterable[str]:
-        return (*self._all_files(), *self._all_folders(), *self._all_links())
-
-    def _file(self, known: str) -> bytes | bytearray | None:
-        """The content of a file. Of what is mounted, only the tree that the path leads into is asked."""
-        inner = self._mounted(known) if self._mounts else None
-        if inner is None:
-            return self._files.get(known)
-        (tree, *_), rest = inner
-        if isinstance(tree, Files):
-            return tree._file(rest)
-        return next((content for path, content in tree().items() if resolved(path) == rest), None)
+        found = self._entry(self.real(path, last=False))
+        return found if isinstance(found, str) else None
 
     def size(self, path: str) -> int:
         """The bytes of a file; of a folder those of a block of a disk."""
@@ -202,29 +216,23 @@ class Files:
         Raises FileError where a folder is in its place, or the tree is full or cannot be written.
         """
         known = self.real(path)
-        if self._mounts and (inner := self._mounted(known)) is not None:
-            _writable(inner[0]).write(inner[1], content, append=append)
-            return
         if self.is_folder(known):
             raise FileError("Is a directory")
-        if not forced:
-            self._check_writable()
-        self._check_room(known)
-        self._check_folder(known)
-        before = self._files.get(known, b"")
-        added = len(content) - (0 if append or self.is_program(known) else len(before))
-        if self._held + added > MOST_BYTES:
+        tree, at = self._holder(known, forced=forced)
+        tree._check_room(at)
+        tree._check_folder(at)
+        before = tree._file(at) or b""
+        added = len(content) - (0 if append or tree.is_program(at) else len(before))
+        if tree._held + added > MOST_BYTES:
             raise FileError("No space left on device")
-        if self._own is None:
-            self._files = self._own = dict(self._files)
-        self._held += added
+        tree._held += added
         if append and before:
             # One more part costs its own length, not that of all before it.
             grown = before if isinstance(before, bytearray) else bytearray(before)
             grown += content
-            self._own[known] = grown
+            tree._own[at] = grown
         else:
-            self._own[known] = content
+            tree._own[at] = content
 
     def _check_folder(self, known: str) -> None:
         """Have the folder of a path there. Raises FileError where it is not, or is a file."""
@@ -235,16 +243,11 @@ class Files:
             raise FileError("Not a directory" if self.is_file(folder) else "No such file or directory")
         self.make_folder(folder)
 
-    def _check_writable(self) -> None:
-        if self._read_only:
-            raise FileError(_READ_ONLY)
-
     def _check_room(self, known: str) -> None:
         """Raise FileError for a path that is too long, or one path too many."""
         if len(known) > _LONGEST_PATH:
             raise FileError("File name too long")
-        there = known in self._files or known in self._folders or known in self._links
-        if not there and len(self._files) + len(self._folders) + len(self._links) >= _MOST_PATHS:
+        if self._entry(known) is None and len(self._programs) + len(self._own) >= _MOST_PATHS:
             raise FileError("No space left on device")
 
     def place(self, path: str, content: bytes) -> None:
@@ -255,7 +258,7 @@ class Files:
             self.make_folder(known.rpartition("/")[0] or "/", forced=True)
             self.write(known, content, forced=True)
         else:
-            self._mounts[known] = Mount(lambda: {"": content})
+            self.mount(known, lambda: {"": content})
 
     def make_folder(self, path: str, *, forced: bool = False) -> None:
         """Make a folder, and those that it is in. Raises FileError where nothing can be written, or a file is there."""
@@ -263,39 +266,31 @@ class Files:
         parts = known.split("/")
         for end in range(2, len(parts) + 1):
             part = "/".join(parts[:end])
-            if self.is_folder(part):
+            found = self._entry(part)
+            if isinstance(found, Folder):
                 continue
-            if self.is_file(part):
+            if found is not None:
                 raise FileError("File exists" if part == known else "Not a directory")
-            inner = self._mounted(part)
-            if inner is None:
-                if not forced:
-                    self._check_writable()
-                self._check_room(part)
-                self._folders.add(part)
-            else:
-                _writable(inner[0]).make_folder(inner[1])
+            tree, at = self._holder(part, forced=forced)
+            tree._check_room(at)
+            tree._own[at] = _FOLDER
 
     def remove(self, path: str) -> None:
         """Remove a file, a link, or a folder with all that is in it. Raises FileError."""
         known = self.real(path, last=False)
-        if self.target(known) is None and not self.exists(known):
+        if self._entry(known) is None:
             raise FileError("No such file or directory")
         prefix = known.rstrip("/") + "/"
         if any(at == known or at.startswith(prefix) for at in self._mounts):
             raise FileError("Resource busy")
-        inner = self._mounted(known)
-        if inner is not None:
-            _writable(inner[0]).remove(inner[1])
-            return
-        self._check_writable()
-        self._marks = {at: mark for at, mark in self._marks.items() if at != known and not at.startswith(prefix)}
-        rest = {at: content for at, content in self._files.items() if at != known and not at.startswith(prefix)}
-        gone = self._files.keys() - rest.keys()
-        self._held -= sum(len(self._files[at]) for at in gone if not self.is_program(at))
-        self._files = self._own = rest
-        self._links = {at: target for at, target in self._links.items() if at != known and not at.startswith(prefix)}
-        self._folders = {at for at in self._folders if at != known and not at.startswith(prefix)} | {"/"}
+        tree, top = self._holder(known)
+        for at in {top, *tree._below(top.rstrip("/") + "/")}:
+            tree._marks.pop(at, None)
+            gone = tree._own.pop(at, None)
+            tree._held -= len(gone) if isinstance(gone, bytes | bytearray) else 0
+            if at in tree._programs:
+                tree._own[at] = None
+        tree._own["/"] = _FOLDER
 
     def is_file(self, path: str) -> bool:
         """True if a file is there."""
@@ -303,22 +298,11 @@ class Files:
 
     def is_folder(self, path: str) -> bool:
         """True if a folder is there."""
-        known = self.real(path)
-        prefix = known.rstrip("/") + "/"
-        if any(at.startswith(prefix) for at in self._mounts):
-            return True
-        inner = self._mounted(known) if self._mounts else None
-        if inner is None:
-            return known in self._folders
-        (tree, *_), rest = inner
-        if isinstance(tree, Files):
-            return tree.is_folder(rest)
-        paths, below = {resolved(path) for path in tree()}, rest.rstrip("/") + "/"
-        return rest not in paths and (rest == "/" or any(path.startswith(below) for path in paths))
+        return isinstance(self._entry(self.real(path)), Folder)
 
     def exists(self, path: str) -> bool:
         """True if anything is there."""
-        return self.is_file(path) or self.is_folder(path)
+        return self._entry(self.real(path)) is not None
 
     def listed(self, path: str) -> list[str]:
         """The names in a folder, or the path itself for a file. Raises FileError."""
@@ -327,24 +311,22 @@ class Files:
         if not self.is_folder(path):
             raise FileError("No such file or directory")
         prefix = self.real(path).rstrip("/") + "/"
-        inside = (at[len(prefix) :] for at in self._all_paths() if at.startswith(prefix))
-        return sorted({name.partition("/")[0] for name in inside if name})
+        return sorted({at[len(prefix) :].partition("/")[0] for at in self._below(prefix)} - {""})
 
     def tree(self, path: str) -> list[str]:
         """The paths of a folder and of all that is below it, in order. Links are not followed."""
         known = resolved(path)
         prefix = known.rstrip("/") + "/"
         found = {known}
-        for at in self._all_paths():
-            if at.startswith(prefix):
-                parts = at[len(prefix) :].split("/")
-                found |= {prefix + "/".join(parts[: end + 1]) for end in range(len(parts))}
+        for at in self._below(prefix):
+            parts = at[len(prefix) :].split("/")
+            found |= {prefix + "/".join(parts[: end + 1]) for end in range(len(parts))}
         return sorted(found)
 
     def mark(self, path: str) -> Mark:
         """The mode, the owner and the time of what is at a path."""
         known = self.real(path)
-        inner = self._mounted(known) if self._mounts else None
+        inner = self._mounted(known)
         if inner is None:
             return self._marks.get(known) or self._usual_mark(known)
         mount, rest = inner
@@ -360,30 +342,26 @@ class Files:
     def is_program(self, path: str) -> bool:
         """True for one of the programs that were there at first, as it was."""
         known = self.real(path)
-        found = self._files.get(known)
-        return found is not None and found is self._programs.get(known) and self._mounted(known) is None
+        return known in self._programs and known not in self._own and self._mounted(known) is None
 
     def set_mark(self, path: str, mark: Mark) -> None:
         """Change the mode, the owner and the time of what is at a path. Raises FileError where that cannot be."""
-        known = self.real(path)
-        inner = self._mounted(known) if self._mounts else None
-        if inner is not None:
-            _writable(inner[0]).set_mark(inner[1], mark)
-            return
-        self._check_writable()
-        self._marks[known] = mark
+        tree, at = self._holder(self.real(path))
+        tree._marks[at] = mark
 
     def is_read_only(self, path: str) -> bool:
         """True where nothing can be written."""
-        inner = self._mounted(self.real(path)) if self._mounts else None
+        inner = self._mounted(self.real(path))
         if inner is None:
             return self._read_only
         mount, rest = inner
         return mount.read_only or not isinstance(mount.tree, Files) or mount.tree.is_read_only(rest)
 
 
-def _writable(mount: Mount) -> Files:
-    """A tree that can be written. Raises FileError for another."""
-    if mount.read_only or not isinstance(mount.tree, Files):
-        raise FileError(_READ_ONLY)
-    return mount.tree
+def _given(content: Mapping[str, bytes], path: str) -> Entry | None:
+    """What is at a path in what a function gives."""
+    found = {resolved(each): file for each, file in content.items()}
+    if path in found:
+        return found[path]
+    below = path.rstrip("/") + "/"
+    return _FOLDER if path == "/" or any(each.startswith(below) for each in found) else None
