@@ -16,7 +16,7 @@ from simkit.kinds.parts.admission_requests import FAILURE_POLICIES, MATCH, defau
 from simkit.kinds.parts.cells import UNSET, columns, count, selector_structure
 from simkit.kinds.parts.copy_on_write import keep_all_but_own_status, own_copy, prepared
 from simkit.kinds.parts.go_printing.structures import texts
-from simkit.kinds.parts.validation.fields import validate_conditions
+from simkit.kinds.parts.validation.fields import CONDITIONS
 from simkit.kinds.parts.validation.object_meta import LABEL_SELECTOR
 from simkit.kinds.rules import REQUIRED, Check, at_root, by, distinct, fields, must, placed, row, table, validation
 from simkit.kinds.strategy import WHOLE, MetadataChecks, Strategy, Subresource, spec_differs
@@ -123,7 +123,7 @@ _STATUS: Final = validation(
         row("warning", REQUIRED),
         row("fieldRef", by(_validate_reference), zero=""),
     ),
-    row("status.conditions", by(validate_conditions)),
+    row("status.conditions", CONDITIONS),
 )
 
 

@@ -70,29 +70,7 @@ def _default_ingress(behaviour: ServedBehaviour, draft: Draft) -> None:
         without_empty(own_copy(draft, "spec"), ("rules",))
 
 
-def _validate_ingress(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Errors:
-    spec = obj["spec"]
-    rules = spec.get("rules") or ()
-    if not rules and "defaultBackend" not in spec:
-        given = spec.get("rules")
-        shown = Shown(f"[]networking.IngressRule{'(nil)' if given is None else '{}'}", given)
-        yield invalid_value("spec", shown, "either `defaultBackend` or `rules` must be specified")
-    if "defaultBackend" in spec:
-        yield from _validate_backend(behaviour, spec["defaultBackend"], "spec.defaultBackend")
-    for index, rule in enumerate(rules):
-        yield from _validate_rule(behaviour, rule, f"spec.rules[{index}]")
-    for index, tls in enumerate(spec.get("tls") or ()):
-        for number, host in enumerate(tls.get("hosts") or ()):
-            yield from _validate_host(host, f"spec.tls[{index}].hosts[{number}]")
-        if tls.get("secretName"):
-            yield from validate_text(f"spec.tls[{index}].secretName", tls["secretName"], dns_subdomain)
-    if spec.get("ingressClassName") is not None:
-        yield from validate_text("spec.ingressClassName", spec["ingressClassName"], dns_subdomain)
-    if old is None:
-        yield from _validate_annotation(behaviour, obj)
-
-
-def _validate_annotation(behaviour: ServedBehaviour, obj: Object) -> Errors:
+def _validate_annotation(behaviour: ServedBehaviour, path: str, obj: Object) -> Errors:
     """The error of a class in the old annotation that differs from the field."""
     given, chosen = annotations_of(obj).get(_CLASS), obj["spec"].get("ingressClassName")
     if given is None or chosen is None:
@@ -103,26 +81,7 @@ def _validate_annotation(behaviour: ServedBehaviour, obj: Object) -> Errors:
         yield invalid_value(f"annotations.{_CLASS}", given, "must match `ingressClassName` when both are specified")
 
 
-def _validate_host(host: str, path: str) -> Errors:
-    yield from validate_text(path, host, wildcard_subdomain if "*" in host else dns_subdomain)
-
-
-def _validate_rule(behaviour: ServedBehaviour, rule: Object, path: str) -> Errors:
-    host = rule.get("host") or ""
-    if host:
-        if address(host) is not None:
-            yield invalid_value(f"{path}.host", host, "must be a DNS name, not an IP address")
-        yield from _validate_host(host, f"{path}.host")
-    if rule.get("http") is None:
-        return
-    paths = rule["http"].get("paths") or ()
-    if not paths:
-        yield required(f"{path}.http.paths")
-    for index, one in enumerate(paths):
-        yield from _validate_path(behaviour, one, f"{path}.http.paths[{index}]")
-
-
-def _validate_path(behaviour: ServedBehaviour, one: Object, path: str) -> Errors:
+def _validate_path(behaviour: ServedBehaviour, path: str, one: Object) -> Errors:
     kind, text = one.get("pathType"), one.get("path") or ""
     if kind is None:
         yield required(f"{path}.pathType", "pathType must be specified")
@@ -138,10 +97,10 @@ def _validate_path(behaviour: ServedBehaviour, one: Object, path: str) -> Errors
         for part in _SUFFIXES:
             if text.endswith(part):
                 yield invalid_value(f"{path}.path", text, f"cannot end with '{part}'")
-    yield from _validate_backend(behaviour, one.get("backend") or {}, f"{path}.backend")
+    yield from _validate_backend(behaviour, f"{path}.backend", one.get("backend") or {})
 
 
-def _validate_backend(behaviour: ServedBehaviour, backend: Object, path: str) -> Errors:
+def _validate_backend(behaviour: ServedBehaviour, path: str, backend: Object) -> Errors:
     service, resource = backend.get("service"), backend.get("resource")
     if service is not None and resource is not None:
         yield invalid_value(path, "", "cannot set both resource and service backends")
@@ -173,6 +132,36 @@ def _validate_service(behaviour: ServedBehaviour, service: Object, path: str) ->
 
 def _validate_status(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Errors:
     return validate_load_balancer_status(behaviour, "status.loadBalancer", obj.get("status") or {}, modes=False)
+
+
+def _shown_rules(spec: Object) -> Shown:
+    given = spec.get("rules")
+    return Shown(f"[]networking.IngressRule{'(nil)' if given is None else '{}'}", given)
+
+
+_HOST: Final = must.be(lambda host: wildcard_subdomain(host) if "*" in host else dns_subdomain(host))
+_INGRESS: Final = validation(
+    row(
+        "spec",
+        row(
+            "",
+            must.be_otherwise("either `defaultBackend` or `rules` must be specified", _shown_rules),
+            when=lambda spec: "defaultBackend" not in spec and not spec.get("rules"),
+        ),
+        row("defaultBackend", by(_validate_backend)),
+        row(
+            "rules[]",
+            row(
+                "host",
+                table(must.hold(lambda host: address(host) is None, "must be a DNS name, not an IP address"), _HOST),
+            ),
+            row("http", row("paths", REQUIRED), row("paths[]", by(_validate_path))),
+        ),
+        row("tls[]", row("hosts[]", _HOST), row("secretName", must.be(dns_subdomain))),
+        row("ingressClassName", must.be(dns_subdomain), empty=True),
+    ),
+    created=(by(_validate_annotation),),
+)
 
 
 def _ingress_warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[str]:
@@ -408,7 +397,7 @@ STRATEGIES: Final = {
     "Ingress": Strategy(
         default=_default_ingress,
         prepare=prepared(spec=True, status={"loadBalancer": {}}),
-        validate=_validate_ingress,
+        validate=_INGRESS,
         raises_generation=spec_differs,
         print_row=_row,
         warnings=_ingress_warnings,

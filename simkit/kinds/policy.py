@@ -16,8 +16,8 @@ from simkit.kinds.parts.go_printing.structures import structure, texts
 from simkit.kinds.parts.pod.profiles import validate_seccomp_note
 from simkit.kinds.parts.pod.validation.volumes import validate_driver
 from simkit.kinds.parts.validation.fields import (
+    CONDITIONS,
     validate_at_most_100_percent,
-    validate_conditions,
     validate_int_or_percent,
 )
 from simkit.kinds.parts.validation.object_meta import LABEL_SELECTOR
@@ -46,7 +46,7 @@ _BOUNDS: Final = ("minAvailable", "maxUnavailable")
 _AMOUNT: Final = first(by(validate_int_or_percent), by(validate_at_most_100_percent))
 _BOTH: Final = fields.present("minAvailable", "maxUnavailable")
 _STATUS: Final = validation(
-    row("status.conditions", by(validate_conditions)),
+    row("status.conditions", CONDITIONS),
     *(
         row(f"status.{name}", must.be_nonnegative)
         for name in ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")

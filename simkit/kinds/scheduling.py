@@ -13,7 +13,7 @@ from typing import Any, Final
 from simkit.kinds.parts.cells import NONE, columns, created
 from simkit.kinds.parts.copy_on_write import keep_all_but_own_status, missing, prepared
 from simkit.kinds.parts.go_printing.structures import internal_json
-from simkit.kinds.parts.validation.fields import repeats, status_of, validate_conditions
+from simkit.kinds.parts.validation.fields import CONDITIONS, repeats, status_of
 from simkit.kinds.rules import (
     FIXED,
     REQUIRED,
@@ -25,6 +25,7 @@ from simkit.kinds.rules import (
     fixed,
     items,
     must,
+    placed,
     row,
     table,
     validation,
@@ -81,7 +82,7 @@ _NEVER_CHANGED: Final = (
 
 def _validate_status(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Errors:
     status = obj.get("status") or {}
-    yield from validate_conditions(behaviour, "status.conditions", status.get("conditions") or ())
+    yield from placed("status.conditions", CONDITIONS(behaviour, status.get("conditions") or ()))
     named = {claim.get("name") for claim in at(obj, "spec", "resourceClaims") or ()}
     for index, claim in enumerate(status.get("resourceClaimStatuses") or ()):
         if claim.get("name") not in named:

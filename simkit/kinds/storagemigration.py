@@ -5,40 +5,38 @@ Follows ``pkg/apis/storagemigration/validation/validation.go``, releases 1.30 (v
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from simkit.kinds.parts.copy_on_write import keep_all_but_own_status, prepared
 from simkit.kinds.parts.go_printing.structures import structures
-from simkit.kinds.parts.validation.fields import shown_conditions, status_of, validate_conditions
-from simkit.kinds.rules import FIXED
+from simkit.kinds.parts.validation.fields import CONDITIONS, conditions, shown_conditions, status_of
+from simkit.kinds.rules import FIXED, Check, must, placed, row, validation
 from simkit.kinds.strategy import CHANGES, WHOLE, MetadataChecks, Strategy, Subresource
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import api_group
-from simkit.meta.fielderror import Errors, FieldError, Shown, invalid_value, quoted, required
+from simkit.meta.fielderror import Errors, FieldError, Shown, invalid_value, quoted
 from simkit.meta.integers import parse_int
 from simkit.meta.name_validation import dns1035_label, dns_subdomain
 from simkit.meta.objects import Object, at, name_of
 from simkit.meta.wording import Text, Worded, Written
 
-_RESOURCE: Final = "spec.resource.resource"
 _VERSION: Final = "status.resourceVersion"
 _CONDITIONS: Final = "status.conditions"
 _ENDS: Final = ("Running", "Failed", "Succeeded")
 
 
-def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Errors:
-    resource = at(obj, "spec", "resource") or {}
-    name, group = resource.get("resource") or "", resource.get("group") or ""
-    wrong = dns1035_label(name)
-    if not name:
-        yield required(_RESOURCE, "resource is required to be set")
-    elif wrong:
-        yield invalid_value(_RESOURCE, name, ",".join(wrong))
-    wrong = dns_subdomain(group) if group else ()
-    if wrong:
-        yield invalid_value("spec.resource.group", group, ",".join(wrong))
+def _together(rule: Callable[[str], Sequence[str]]) -> Check:
+    """The check of a text with one error for all that is wrong."""
+    return must.be(lambda text: list(filter(None, [",".join(rule(text))])))
+
+
+_RESOURCE: Final = row(
+    "spec.resource",
+    row("resource", must.be_given("resource is required to be set"), _together(dns1035_label)),
+    row("group", _together(dns_subdomain)),
+)
 
 
 def _validate_fixed(behaviour: ServedBehaviour, obj: Object, old: Object) -> Sequence[FieldError]:
@@ -53,7 +51,7 @@ def _validate_status(behaviour: ServedBehaviour, obj: Object, old: Object | None
     status, before = (each.get("status") or {} for each in (obj, old or {}))
     version, conditions = status.get("resourceVersion") or "", status.get("conditions") or []
     errors = list(_validate_version(behaviour, version))
-    errors += validate_conditions(behaviour, _CONDITIONS, conditions)
+    errors += placed(_CONDITIONS, CONDITIONS(behaviour, conditions))
     errors += _validate_fixed_version(version, before.get("resourceVersion") or "", FIXED)
     shown = Shown("", shown_conditions(conditions))
     return errors + list(_validate_end(behaviour, obj, old or {}, shown))
@@ -100,10 +98,12 @@ def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
 # The first version, up to 1.34
 
 
-def _validate_older(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
-    resource = at(obj, "spec", "resource") or {}
-    named = ("resource", "version")
-    return [required(f"spec.resource.{name}", f"{name} is required") for name in named if not resource.get(name)]
+_OLDER_RESOURCE: Final = row(
+    "spec.resource",
+    row("resource", must.be_given("resource is required")),
+    row("version", must.be_given("version is required")),
+)
+_OLDER_CONDITIONS: Final = conditions(stamp="lastUpdateTime")
 
 
 def _validate_fixed_older(behaviour: ServedBehaviour, obj: Object, old: Object) -> Sequence[FieldError]:
@@ -117,7 +117,7 @@ def _validate_older_status(behaviour: ServedBehaviour, obj: Object, old: Object 
     status, before = (each.get("status") or {} for each in (obj, old or {}))
     version, conditions = status.get("resourceVersion") or "", status.get("conditions") or []
     errors = list(_validate_older_version(version))
-    errors += validate_conditions(behaviour, _CONDITIONS, conditions, stamp="lastUpdateTime")
+    errors += placed(_CONDITIONS, _OLDER_CONDITIONS(behaviour, conditions))
     told = Worded("required-values-told-alone", FIXED, "resourceVersion cannot be updated")
     errors += _validate_fixed_version(version, before.get("resourceVersion") or "", told)
     shown = structures("storagemigration.MigrationCondition", conditions)
@@ -141,7 +141,7 @@ def _older_row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[
 _LATER: Final = Strategy(
     metadata_checks=MetadataChecks((WHOLE,), after=(CHANGES,)),
     prepare=prepared(status={}),
-    validate=_validate,
+    validate=validation(_RESOURCE),
     validate_last=_validate_fixed,
     print_row=_row,
     subresources={"status": Subresource(keep_all_but_own_status, _validate_status)},
@@ -150,7 +150,7 @@ _LATER: Final = Strategy(
 )
 _FIRST: Final = replace(
     _LATER,
-    validate=_validate_older,
+    validate=validation(_OLDER_RESOURCE),
     validate_last=_validate_fixed_older,
     print_row=_older_row,
     subresources={"status": Subresource(keep_all_but_own_status, _validate_older_status)},

@@ -14,8 +14,9 @@ from typing import Any, Final
 from simkit.kinds.parts.cells import NONE, created, duration
 from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy, own_items
 from simkit.kinds.parts.go_printing.diff import difference
-from simkit.kinds.parts.validation.fields import repeats, validate_signer_name
+from simkit.kinds.parts.validation.fields import validate_signer_name
 from simkit.kinds.parts.validation.pem import certificates_error, octets, request_error
+from simkit.kinds.rules import REQUIRED, by, distinct, first, must, placed, row, table
 from simkit.kinds.strategy import (
     CHANGES,
     MetadataCheck,
@@ -45,7 +46,6 @@ from simkit.meta.user_info import user_info
 from simkit.meta.wording import Worded
 
 _LEGACY: Final = label("legacy-unknown")
-_SHORTEST: Final = 600
 _DECISIONS: Final = ("Approved", "Denied")
 _FINAL: Final = (*_DECISIONS, "Failed")
 _USAGES: Final = (
@@ -107,46 +107,43 @@ def _stamp_conditions(draft: Draft, old: Object, now: str) -> None:
 def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
     spec = obj.get("spec") or {}
     legacy = at(old or {}, "spec", "signerName") == _LEGACY
-    signer, usages = ((), ()) if legacy else (_validate_signer(behaviour, spec), _validate_usage(spec))
-    return [*_validate_request(spec), *usages, *signer, *_validate_status_only(obj, old)]
+    checks = (_REQUEST,) if legacy else (_REQUEST, _KNOWN_USAGES, _SIGNER)
+    return [*placed("spec", table(*checks)(behaviour, spec)), *_validate_status_only(obj, old)]
 
 
 def _validate_older(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
     """The errors in v1beta1, which allows unknown and duplicate usages, and the legacy signer."""
     spec = obj.get("spec") or {}
-    signer = () if spec.get("signerName") == _LEGACY else _validate_signer(behaviour, spec)
-    return [*_validate_request(spec), *signer, *_validate_status_only(obj, old, beta=True)]
+    checks = (_REQUEST,) if spec.get("signerName") == _LEGACY else (_REQUEST, _SIGNER)
+    return [*placed("spec", table(*checks)(behaviour, spec)), *_validate_status_only(obj, old, beta=True)]
 
 
-def _validate_request(spec: Object) -> Errors:
+def _validate_request(behaviour: ServedBehaviour, path: str, spec: Object) -> Errors:
     why = request_error(spec.get("request"))
     if why:
-        yield invalid_value("spec.request", octets(spec.get("request")), why)
-    if not spec.get("usages"):
-        yield required("spec.usages", Worded("usages-told-as-required", "", "usages must be provided"))
+        yield invalid_value(f"{path}.request", octets(spec.get("request")), why)
 
 
-def _validate_usage(spec: Object) -> Errors:
-    usages = spec.get("usages") or ()
-    for index, usage in enumerate(usages):
-        if usage not in _USAGES:
-            yield unsupported(f"spec.usages[{index}]", usage, _USAGES)
-    yield from (duplicate(f"spec.usages[{index}]", usages[index]) for index in sorted(repeats(usages)))
-
-
-def _validate_signer(behaviour: ServedBehaviour, spec: Object) -> Errors:
-    signer = spec.get("signerName") or ""
-    if not signer and not behaviour.applies("usages-told-as-required"):
-        yield required("spec.signerName", "signerName must be provided")
-        return
-    if signer == _LEGACY:
-        yield invalid_value("spec.signerName", signer, "the legacy signerName is not allowed via this API version")
-    else:
-        yield from validate_signer_name("spec.signerName", signer)
-    seconds = spec.get("expirationSeconds")
-    if seconds is not None and seconds < _SHORTEST:
-        text = "may not specify a duration less than 600 seconds (10 minutes)"
-        yield invalid_value("spec.expirationSeconds", seconds, text)
+_REQUEST: Final = table(
+    by(_validate_request),
+    row("usages", must.be_given(Worded("usages-told-as-required", "", "usages must be provided"))),
+)
+_KNOWN_USAGES: Final = table(row("usages[]", must.be_one_of(*_USAGES)), row("usages[]", distinct()))
+_SIGNER: Final = first(
+    row("signerName", must.be_given("signerName must be provided"), until="usages-told-as-required"),
+    table(
+        row(
+            "signerName",
+            REQUIRED,
+            must.hold(lambda signer: signer != _LEGACY, "the legacy signerName is not allowed via this API version"),
+            by(validate_signer_name),
+        ),
+        row(
+            "expirationSeconds",
+            must.hold(lambda seconds: seconds >= 600, "may not specify a duration less than 600 seconds (10 minutes)"),
+        ),
+    ),
+)
 
 
 def _validate_status_only(obj: Object, old: Object | None, *, beta: bool = False) -> Errors:

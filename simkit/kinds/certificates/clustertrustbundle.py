@@ -26,7 +26,7 @@ _LARGEST: Final = 1024 * 1024
 
 def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Errors:
     signer = at(obj, "spec", "signerName") or ""
-    yield from _validate_fields(obj, signer)
+    yield from _validate_fields(behaviour, obj, signer)
     bundle = at(obj, "spec", "trustBundle") or ""
     if old is None or bundle != (at(old, "spec", "trustBundle") or ""):
         yield from _validate_bundle(bundle)
@@ -34,11 +34,11 @@ def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Er
         yield from validate_immutable_field("spec.signerName", signer, at(old, "spec", "signerName") or "")
 
 
-def _validate_fields(obj: Object, signer: str) -> Errors:
+def _validate_fields(behaviour: ServedBehaviour, obj: Object, signer: str) -> Errors:
     name = name_of(obj)
     yield from (invalid_value("metadata.name", name, text) for text in _name_texts(name, signer))
     if signer:
-        yield from validate_signer_name("spec.signerName", signer)
+        yield from validate_signer_name(behaviour, "spec.signerName", signer)
 
 
 def _name_texts(name: str, signer: str) -> Sequence[str]:

@@ -14,8 +14,8 @@ from simkit.kinds.parts.cells import pairs
 from simkit.kinds.parts.certificates import validate_chain, validate_proven_key, validate_stub_request
 from simkit.kinds.parts.copy_on_write import keep_all_but_own_status, missing, prepared
 from simkit.kinds.parts.go_printing.structures import internal_json
-from simkit.kinds.parts.validation.fields import validate_conditions, validate_signer_name
-from simkit.kinds.rules import FIXED
+from simkit.kinds.parts.validation.fields import CONDITIONS, validate_signer_name
+from simkit.kinds.rules import FIXED, must, placed, row, table
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, Subresource, selecting
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import LABEL_DOMAIN
@@ -25,10 +25,17 @@ from simkit.meta.objects import Object, at, name_of
 
 _HOUR: Final = 3600
 _DAY: Final = 24 * _HOUR
-_LONGEST_UID: Final = 128
 _LARGEST_ANNOTATIONS: Final = 256 * 1024
 _ENDS: Final = ("Issued", "Denied", "Failed")
-_NAMED: Final = (("podName", "podUID"), ("serviceAccountName", "serviceAccountUID"), ("nodeName", "nodeUID"))
+_UID: Final = table(must.hold(bool, "must not be empty"), must.have_at_most_bytes(128))
+_NAMED: Final = table(
+    row("podName", must.be(dns_subdomain), zero=""),
+    row("podUID", _UID, zero=""),
+    row("serviceAccountName", must.be(dns_subdomain), zero=""),
+    row("serviceAccountUID", _UID, zero=""),
+    row("nodeName", must.be(dns_subdomain), zero=""),
+    row("nodeUID", _UID, zero=""),
+)
 
 
 def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
@@ -44,10 +51,9 @@ def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Se
 
 def _validate_new(behaviour: ServedBehaviour, spec: Object) -> Errors:
     signer, most = spec.get("signerName") or "", spec.get("maxExpirationSeconds")
-    yield from validate_signer_name("spec.signerName", signer)
+    yield from validate_signer_name(behaviour, "spec.signerName", signer)
     yield from _validate_annotations(spec.get("unverifiedUserAnnotations"))
-    for name, uid in _NAMED:
-        yield from _validate_named(spec, name, uid)
+    yield from placed("spec", _NAMED(behaviour, spec))
     if most is None:
         yield required("spec.maxExpirationSeconds", "must be set")
         return
@@ -70,15 +76,6 @@ def _validate_annotations(annotations: Object | None) -> Errors:
         yield too_long(path, _LARGEST_ANNOTATIONS)
 
 
-def _validate_named(spec: Object, name: str, uid: str) -> Errors:
-    named, identity = spec.get(name) or "", spec.get(uid) or ""
-    yield from (invalid_value(f"spec.{name}", named, text) for text in dns_subdomain(named))
-    if not identity:
-        yield invalid_value(f"spec.{uid}", identity, "must not be empty")
-    if len(identity.encode()) > _LONGEST_UID:
-        yield too_long(f"spec.{uid}", _LONGEST_UID)
-
-
 def _validate_key(behaviour: ServedBehaviour, spec: Object) -> Errors:
     """The errors of the key: one with a signature, or one in an empty signing request (from 1.36 on)."""
     stub, key, proof = (spec.get(name) or "" for name in ("stubPKCS10Request", "pkixPublicKey", "proofOfPossession"))
@@ -96,7 +93,7 @@ def _validate_status(behaviour: ServedBehaviour, obj: Object, old: Object | None
         {name: value for name, value in (each.get("status") or {}).items() if value} for each in (obj, old or {})
     )
     conditions = status.get("conditions") or ()
-    errors = [*_validate_ends(conditions), *validate_conditions(behaviour, "status.conditions", conditions)]
+    errors = [*_validate_ends(conditions), *placed("status.conditions", CONDITIONS(behaviour, conditions))]
     if errors:
         return errors
     state, ended = _end(status), _end(before)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from operator import ne
 from typing import Any, Final
 
@@ -16,6 +17,7 @@ from simkit.kinds.parts.go_printing.structures import structure, texts
 from simkit.kinds.parts.validation.fields import key_texts, repeats, status_of, validate_text
 from simkit.kinds.parts.validation.ip import Network, cidr_warnings, network, validate_cidr
 from simkit.kinds.parts.validation.resource_quantities import validate_resource_quantity
+from simkit.kinds.rules import Row, at_root, fields, must, row
 from simkit.kinds.strategy import CHANGES, WHOLE, MetadataChecks, Strategy, Subresource
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import label
@@ -34,41 +36,38 @@ from simkit.meta.name_validation import dns_label, dns_subdomain, label_value, q
 from simkit.meta.objects import Draft, Object, at, labels_of, name_of
 from simkit.meta.wording import joined
 
+
+def _config(path: str, *of_server: Row) -> Row:
+    """The row of a source of a kubelet's configuration, with those of what the server knows of it."""
+    return row(
+        path,
+        row(
+            "",
+            must.be_otherwise(
+                "exactly one reference subfield must be non-nil", partial(structure, "core.NodeConfigSource")
+            ),
+            when=fields.absent("configMap"),
+        ),
+        row(
+            "configMap",
+            *of_server,
+            row("namespace", must.be_given("namespace must be set"), must.be(dns_label)),
+            row("name", must.be_given("name must be set"), must.be(dns_subdomain)),
+            row("kubeletConfigKey", must.be_given("kubeletConfigKey must be set"), must.be(key_texts)),
+        ),
+    )
+
+
 _FROM_SERVER: Final = ("uid", "resourceVersion")
-_STATES: Final = ("assigned", "active", "lastKnownGood")
-_RULES: Final = (("namespace", dns_label), ("name", dns_subdomain), ("kubeletConfigKey", key_texts))
-
-
-def validate_node_config(node: Object) -> Errors:
-    """The errors of the configuration that a changed node asks for, and of those that its kubelet tells."""
-    wanted = at(node, "spec", "configSource")
-    if wanted is not None:
-        yield from _validate_source("spec.configSource", wanted, told=False)
-    for state in _STATES:
-        source = at(node, "status", "config", state)
-        if source is not None:
-            yield from _validate_source(f"status.config.{state}", source, told=True)
-
-
-def _validate_source(path: str, source: Object, *, told: bool) -> Errors:
-    found = source.get("configMap")
-    if found is None:
-        yield invalid_value(
-            path, structure("core.NodeConfigSource", source), "exactly one reference subfield must be non-nil"
-        )
-        return
-    where = f"{path}.configMap"
-    for field in _FROM_SERVER:
-        if told and not found.get(field):
-            yield required(f"{where}.{field}", f"{field} must be set in status")
-        elif not told and found.get(field):
-            yield forbidden_field(f"{where}.{field}", f"{field} must not be set in spec")
-    for field, rule in _RULES:
-        value = found.get(field) or ""
-        if not value:
-            yield required(f"{where}.{field}", f"{field} must be set")
-        else:
-            yield from (invalid_value(f"{where}.{field}", value, text) for text in rule(value))
+_NOT_TOLD: Final = [row(name, must.be_absent(f"{name} must not be set in spec")) for name in _FROM_SERVER]
+_TOLD: Final = [row(name, must.be_given(f"{name} must be set in status")) for name in _FROM_SERVER]
+_CONFIGS: Final = row(
+    "",
+    _config("spec.configSource", *_NOT_TOLD),
+    *(_config(f"status.config.{state}", *_TOLD) for state in ("assigned", "active", "lastKnownGood")),
+    since="node-config-allowed",
+)
+"""The configuration that a changed node asks for, and those that its kubelet tells."""
 
 
 _NAME: Final = re.compile("[A-Z][a-zA-Z0-9]*(/[a-zA-Z][a-zA-Z0-9]*)*")
@@ -151,8 +150,7 @@ def _validate_update(behaviour: ServedBehaviour, obj: Object, old: Object | None
     yield from _validate_resource(behaviour, status)
     yield from _validate_address(status.get("addresses") or ())
     yield from _changes(obj.get("spec") or {}, at(old, "spec") or {})
-    if behaviour.applies("node-config-allowed"):
-        yield from validate_node_config(obj)
+    yield from at_root(_CONFIGS(behaviour, obj))
     yield from _validate_taint(at(obj, "spec", "taints") or ())
     if (at(obj, "spec", "externalID") or "") != (at(old, "spec", "externalID") or ""):
         yield forbidden_field("spec.externalID", "may not be updated")

@@ -13,7 +13,7 @@ from simkit.kinds.parts.cells import NONE, created
 from simkit.kinds.parts.copy_on_write import keep_all_but_own_status, missing
 from simkit.kinds.parts.devices.names import POOL_IN_SEGMENTS
 from simkit.kinds.parts.go_printing.structures import internal_json
-from simkit.kinds.parts.validation.fields import shown_conditions, validate_conditions
+from simkit.kinds.parts.validation.fields import CONDITIONS, shown_conditions
 from simkit.kinds.rules import FIXED, REQUIRED, at_root, by, fixed, must, placed, row, table, validation
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, Subresource
 from simkit.meta.behaviour import ServedBehaviour
@@ -65,7 +65,7 @@ def _validate_status(behaviour: ServedBehaviour, obj: Object, old: Object | None
             shown["Conditions"] = shown_conditions(status["conditions"])
         yield invalid_value("status", shown, FIXED)
     elif before is None and status is not None:
-        yield from validate_conditions(behaviour, "status.conditions", status.get("conditions") or ())
+        yield from placed("status.conditions", CONDITIONS(behaviour, status.get("conditions") or ()))
     if status is not None and status != before:
         yield from _validate_answer(behaviour, obj, before or {})
 

@@ -14,9 +14,9 @@ from simkit.kinds.parts.devices.device import default_taint, validate_changed_ta
 from simkit.kinds.parts.devices.names import LABEL, OPAQUE, POOL, SUBDOMAIN, list_of
 from simkit.kinds.parts.devices.requests import MOST_CONFIGURATIONS, SELECTORS, STORED_SELECTORS
 from simkit.kinds.parts.pod.validation.volumes import DRIVER
-from simkit.kinds.parts.validation.fields import validate_conditions
+from simkit.kinds.parts.validation.fields import CONDITIONS
 from simkit.kinds.parts.validation.resource_quantities import is_extended
-from simkit.kinds.rules import by, must, placed, row, table, validation
+from simkit.kinds.rules import must, placed, row, table, validation
 from simkit.kinds.strategy import (
     CHANGES,
     MetadataCheck,
@@ -61,9 +61,7 @@ _CHECKS: Final = (
 _LATE: Final = (MetadataCheck(whole=False, until=_UNCHECKED), again(_UNCHECKED))
 
 
-_STATUS: Final = validation(
-    row("status.conditions", by(validate_conditions)), row("status.conditions", must.have_at_most(8))
-)
+_STATUS: Final = validation(row("status.conditions", CONDITIONS), row("status.conditions", must.have_at_most(8)))
 
 
 def _prepare(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> None:

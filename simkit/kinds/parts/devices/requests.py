@@ -27,7 +27,7 @@ from simkit.kinds.parts.devices.names import (
 from simkit.kinds.parts.go_printing.structures import structure
 from simkit.kinds.parts.pod.validation.scheduling import DEVICE_NODE_SELECTOR
 from simkit.kinds.parts.pod.validation.volumes import DRIVER
-from simkit.kinds.parts.validation.fields import validate_conditions
+from simkit.kinds.parts.validation.fields import CONDITIONS
 from simkit.kinds.parts.validation.ip import validate_interface_address
 from simkit.kinds.parts.validation.object_meta import QUALIFIED
 from simkit.kinds.rules import REQUIRED, Check, by, fields, must, placed, row, table
@@ -388,7 +388,7 @@ _NAMES: Final = table(row("driver", DRIVER, zero=""), row("pool", POOL, zero="")
 _SHARE: Final = row("shareID", by(_validate_share), empty=True)
 _TOLD: Final = table(
     row("conditions", must.have_at_most(8)),
-    row("conditions", by(validate_conditions)),
+    row("conditions", CONDITIONS),
     row("data", RAW, empty=True),
     row(
         "networkData",

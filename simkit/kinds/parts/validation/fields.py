@@ -12,9 +12,9 @@ from functools import partial
 from typing import Any, Final
 
 from simkit.kinds.parts.go_printing.structures import number_or_text, texts
-from simkit.kinds.rules import FIXED, Check, must, table
+from simkit.kinds.rules import FIXED, Check, distinct, items, must, row, table
 from simkit.meta.behaviour import ServedBehaviour
-from simkit.meta.fielderror import Errors, FieldError, duplicate, invalid_value, quoted, required, too_long, unsupported
+from simkit.meta.fielderror import Errors, FieldError, invalid_value, quoted, required, too_long
 from simkit.meta.integers import saturating_int
 from simkit.meta.name_validation import dns_label, dns_subdomain, qualified_name
 from simkit.meta.objects import Object
@@ -190,7 +190,7 @@ _LONGEST_DOMAIN: Final = 253
 _LONGEST: Final = _LONGEST_DOMAIN + 1 + 253 + 63 + 1
 
 
-def validate_signer_name(path: str, name: str) -> Errors:
+def validate_signer_name(behaviour: ServedBehaviour, path: str, name: str) -> Errors:
     """The errors of the name of a signer."""
     if not name:
         yield required(path)
@@ -229,7 +229,6 @@ FILE: Final = table(
 MODE: Final = must.be_between(0, 0o777, "must be a number between 0 and 0777 (octal), both inclusive")
 
 
-_STATUSES: Final = ("False", "True", "Unknown")
 _REASON: Final = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
 _REASON_RULE: Final = (
     "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric "
@@ -239,40 +238,25 @@ _REASON_RULE: Final = (
 )
 
 
-def validate_conditions(
-    behaviour: ServedBehaviour, path: str, conditions: Sequence[Object], stamp: str = "lastTransitionTime"
-) -> Errors:
-    """The errors of a list of conditions. One without the time in the field ``stamp`` lacks its ``lastTransitionTime``,
+_MUST_BE_SET: Final = must.be_given(Worded("required-values-told-alone", "", "must be set"))
+
+
+def conditions(stamp: str = "lastTransitionTime") -> Check:
+    """The check of a list of conditions. One without the time in the field ``stamp`` lacks its ``lastTransitionTime``,
     as kube-apiserver calls it."""
-    again = repeats(condition.get("type") or "" for condition in conditions)
-    for index, condition in enumerate(conditions):
-        kind = condition.get("type") or ""
-        if index in again:
-            yield duplicate(f"{path}[{index}].type", kind)
-        yield from _validate_fields(f"{path}[{index}]", condition, kind, stamp)
+    return items(
+        distinct("type"),
+        row("type", must.be(qualified_name), zero=""),
+        row("status", must.be_one_of("False", "True", "Unknown"), zero=""),
+        row("observedGeneration", must.hold(lambda number: number >= 0, "must be greater than or equal to zero")),
+        row(stamp, _MUST_BE_SET, told="lastTransitionTime"),
+        row("reason", _MUST_BE_SET, must.hold(_REASON.fullmatch, _REASON_RULE)),
+        row("reason", must.be_no_longer_than(1024)),
+        row("message", must.be_no_longer_than(32768)),
+    )
 
 
-def _validate_fields(path: str, condition: Object, kind: str, stamp: str) -> Errors:
-    yield from (invalid_value(f"{path}.type", kind, text) for text in qualified_name(kind))
-    if condition.get("status") not in _STATUSES:
-        yield unsupported(f"{path}.status", condition.get("status") or "", _STATUSES)
-    if (condition.get("observedGeneration") or 0) < 0:
-        text = "must be greater than or equal to zero"
-        yield invalid_value(f"{path}.observedGeneration", condition["observedGeneration"], text)
-    if not condition.get(stamp):
-        yield required(f"{path}.lastTransitionTime", _MUST_BE_SET)
-    reason = condition.get("reason") or ""
-    if not reason:
-        yield required(f"{path}.reason", _MUST_BE_SET)
-    elif not _REASON.fullmatch(reason):
-        yield invalid_value(f"{path}.reason", reason, _REASON_RULE)
-    if len(reason) > 1024:
-        yield too_long(f"{path}.reason", 1024)
-    if len(condition.get("message") or "") > 32768:
-        yield too_long(f"{path}.message", 32768)
-
-
-_MUST_BE_SET: Final = Worded("required-values-told-alone", "", "must be set")
+CONDITIONS: Final = conditions()
 
 
 def shown_conditions(conditions: Sequence[Object]) -> list[Object]:

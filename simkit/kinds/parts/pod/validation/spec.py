@@ -5,7 +5,8 @@ Follows ``pkg/apis/core/validation/validation.go``, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
+from functools import partial
 from typing import Any, Final
 
 from simkit.kinds.parts.go_printing.structures import texts
@@ -30,69 +31,66 @@ from simkit.kinds.parts.pod.validation.security_context import (
 from simkit.kinds.parts.pod.validation.volumes import validate_volumes
 from simkit.kinds.parts.validation.ip import SHORT_ADDRESS, validate_ip
 from simkit.kinds.parts.validation.object_meta import QUALIFIED, validate_labels
-from simkit.kinds.rules import REQUIRED, by, distinct, fields, must, placed, row, table
+from simkit.kinds.rules import REQUIRED, Check, by, distinct, fields, first, items, must, placed, row, table
 from simkit.meta.behaviour import ServedBehaviour
-from simkit.meta.fielderror import Errors, FieldError, duplicate, forbidden_field, invalid_value, required, too_long
+from simkit.meta.fielderror import Errors, FieldError, duplicate, invalid_value
 from simkit.meta.name_validation import dns_label, dns_subdomain, dns_subdomain_with_underscore
 from simkit.meta.objects import Object
-from simkit.meta.wording import Text
-
-_MOST_SERVERS: Final = 3
-_SEARCHES: Final = (6, 256)
-_MORE_SEARCHES: Final = (32, 2048)
-"""The largest number of search domains, and their longest length together."""
 
 
-def validate_dns(behaviour: ServedBehaviour, path: str, spec: Object) -> Errors:
-    """The errors of the ``dnsConfig`` of a pod spec."""
-    config = spec.get("dnsConfig")
-    if spec.get("dnsPolicy") == "None":
-        if config is None:
-            yield required(path, "must provide `dnsConfig` when `dnsPolicy` is None")
+def _few(most: int, longest: int) -> Check:
+    """The check of the number of search domains, and of their length together."""
+    return table(
+        must.hold(lambda given: len(given) <= most, f"must not have more than {most} search paths", texts),
+        must.hold(
+            lambda given: len(" ".join(given)) <= longest,
+            f"must not have more than {longest} characters (including spaces) in the search list",
+            texts,
+        ),
+    )
+
+
+def _validate_search(behaviour: ServedBehaviour, path: str, search: str) -> Errors:
+    domain, rule = search.removesuffix("."), dns_subdomain
+    if behaviour.applies("relaxed-dns-searches"):
+        if search == ".":
             return
-        if not config.get("nameservers"):
-            text = "must provide at least one DNS nameserver when `dnsPolicy` is None"
-            yield required(f"{path}.nameservers", text)
-            return
-    if config is not None:
-        yield from _validate_config(behaviour, path, config)
+        rule = dns_subdomain_with_underscore
+    yield from (invalid_value(path, domain, text) for text in rule(domain))
 
 
-def _validate_config(behaviour: ServedBehaviour, path: str, config: Object) -> Errors:
-    servers, searches = config.get("nameservers") or (), config.get("searches") or ()
-    if len(servers) > _MOST_SERVERS:
-        text = f"must not have more than {_MOST_SERVERS} nameservers"
-        yield invalid_value(f"{path}.nameservers", texts(servers), text)
-    for index, server in enumerate(servers):
-        yield from validate_ip(behaviour, f"{path}.nameservers[{index}]", server, formerly=SHORT_ADDRESS)
-    most, longest = _MORE_SEARCHES if behaviour.applies("more-dns-searches") else _SEARCHES
-    if len(searches) > most:
-        text = f"must not have more than {most} search paths"
-        yield invalid_value(f"{path}.searches", texts(searches), text)
-    if len(" ".join(searches)) > longest:
-        text = f"must not have more than {longest} characters (including spaces) in the search list"
-        yield invalid_value(f"{path}.searches", texts(searches), text)
-    for index, search in enumerate(searches):
-        domain = search.removesuffix(".")
-        rule: Callable[[str], Sequence[Text]] = dns_subdomain
-        if behaviour.applies("relaxed-dns-searches"):
-            if search == ".":
-                continue
-            rule = dns_subdomain_with_underscore
-        yield from (invalid_value(f"{path}.searches[{index}]", domain, text) for text in rule(domain))
-    for index, option in enumerate(config.get("options") or ()):
-        if not option.get("name"):
-            yield required(f"{path}.options[{index}]", "must not be empty")
+_WITHOUT: Final = fields.equal("dnsPolicy", "None")
+_DNS: Final = first(
+    row("dnsConfig", must.be_given("must provide `dnsConfig` when `dnsPolicy` is None", pointer=True), when=_WITHOUT),
+    row(
+        "dnsConfig.nameservers",
+        must.be_given("must provide at least one DNS nameserver when `dnsPolicy` is None"),
+        when=_WITHOUT,
+    ),
+    row(
+        "dnsConfig",
+        row(
+            "nameservers",
+            table(
+                must.hold(lambda given: len(given) <= 3, "must not have more than 3 nameservers", texts),
+                items(by(partial(validate_ip, formerly=SHORT_ADDRESS))),
+            ),
+        ),
+        row("searches", _few(32, 2048), since="more-dns-searches"),
+        row("searches", _few(6, 256), until="more-dns-searches"),
+        row("searches[]", by(_validate_search)),
+        row("options[]", row("", must.be_set("must not be empty"), unless=fields.given("name"))),
+    ),
+)
 
 
-_LONGEST_HOSTNAME: Final = 64
 RESTART_POLICIES: Final = ("Always", "OnFailure", "Never")
 
 
 def validate_pod_spec(behaviour: ServedBehaviour, path: str, spec: Object, pod: Object | None) -> Errors:
     """All errors of a pod spec; ``pod`` is its object, None for a template."""
     volume_errors, volumes = validate_volumes(behaviour, f"{path}.volumes", spec, pod)
-    yield from _validate_grace_period(behaviour, path, spec)
+    yield from placed(path, _GRACE_PERIOD(behaviour, spec))
     yield from volume_errors
     if "resourceClaims" in spec:
         yield from validate_resource_claims(f"{path}.resourceClaims", spec, pod)
@@ -111,7 +109,7 @@ def validate_pod_spec(behaviour: ServedBehaviour, path: str, spec: Object, pod: 
         yield from _validate_host_network(behaviour, f"{path}.containers", spec, strict=True)
     yield from validate_pod_security(behaviour, f"{path}.securityContext", spec)
     yield from placed(path, _AFFINITY(behaviour, spec))
-    yield from validate_dns(behaviour, f"{path}.dnsConfig", spec)
+    yield from placed(path, _DNS(behaviour, spec))
     yield from placed(path, _GATES(behaviour, spec))
     if spec.get("topologySpreadConstraints"):
         yield from validate_topology_spread_constraints(
@@ -119,25 +117,8 @@ def validate_pod_spec(behaviour: ServedBehaviour, path: str, spec: Object, pod: 
         )
     yield from validate_host_process(path, spec)
     yield from validate_host_users(behaviour, path, spec)
-    if spec.get("hostnameOverride") is not None:
-        yield from _validate_hostname_override(f"{path}.hostnameOverride", spec)
     yield from placed(path, _NAMES(behaviour, spec))
     yield from _validate_late(behaviour, path, spec)
-
-
-def _validate_grace_period(behaviour: ServedBehaviour, path: str, spec: Object) -> Errors:
-    if spec.get("terminationGracePeriodSeconds") is None and behaviour.applies("grace-period-required"):
-        yield required(f"{path}.terminationGracePeriodSeconds")
-
-
-def _validate_hostname_override(path: str, spec: Object) -> Errors:
-    name = spec["hostnameOverride"]
-    for other in ("setHostnameAsFQDN", "hostNetwork"):
-        if spec.get(other):
-            yield forbidden_field(path, f"may not be specified when {other} is true")
-    if len(name) > _LONGEST_HOSTNAME:
-        yield too_long(path, _LONGEST_HOSTNAME)
-    yield from (invalid_value(path, name, text) for text in dns_subdomain(name))
 
 
 def _validate_host_network(behaviour: ServedBehaviour, path: str, spec: Object, *, strict: bool) -> Errors:
@@ -150,6 +131,7 @@ def _validate_host_network(behaviour: ServedBehaviour, path: str, spec: Object, 
                 yield invalid_value(f"{path}[{index}].ports[{number}].{wrong}", ports[wrong], text)
 
 
+_GRACE_PERIOD: Final = row("terminationGracePeriodSeconds", must.be_given(pointer=True), since="grace-period-required")
 _POLICIES: Final = table(
     row("restartPolicy", REQUIRED, must.be_one_of(*RESTART_POLICIES)),
     row("dnsPolicy", REQUIRED, must.be_one_of("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")),
@@ -167,6 +149,16 @@ _GATES: Final = table(
     row("schedulingGates[]", by(_name_of_gate), distinct("name", lambda _, name: duplicate("", name))),
 )
 _NAMES: Final = table(
+    *(
+        row(
+            "hostnameOverride",
+            must.be_refused(f"may not be specified when {other} is true"),
+            when=fields.given(other),
+            empty=True,
+        )
+        for other in ("setHostnameAsFQDN", "hostNetwork")
+    ),
+    row("hostnameOverride", table(must.be_no_longer_than(64), must.be(dns_subdomain)), empty=True),
     row("serviceAccountName", must.be(dns_subdomain)),
     row("nodeName", must.be(dns_subdomain)),
     row("activeDeadlineSeconds", must.be_between(1, 2**31 - 1)),
