@@ -14,7 +14,7 @@ from simkit.kinds.parts.cells import columns, number
 from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy, prepared
 from simkit.kinds.parts.go_printing.structures import structure, texts
 from simkit.kinds.parts.pod.profiles import validate_seccomp_note
-from simkit.kinds.parts.pod.validation.volumes import validate_driver
+from simkit.kinds.parts.pod.validation.volumes import DRIVER
 from simkit.kinds.parts.validation.fields import (
     CONDITIONS,
     validate_at_most_100_percent,
@@ -130,7 +130,8 @@ def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Se
         *_validate_volumes(spec, with_ephemeral=with_ephemeral),
         *_validate_capabilities(spec),
         *placed("spec", _FLAGS(behaviour, spec)),
-        *_validate_sources(behaviour, spec),
+        *_validate_paths(spec),
+        *placed("spec", _DRIVERS(behaviour, spec)),
         *_validate_sysctls(spec),
         *placed("spec", _CLASSES(behaviour, spec)),
     ]
@@ -230,7 +231,7 @@ _FLAGS: Final = table(
 )
 
 
-def _validate_sources(behaviour: ServedBehaviour, spec: Object) -> Errors:
+def _validate_paths(spec: Object) -> Errors:
     for index, each in enumerate(spec.get("allowedHostPaths") or ()):
         prefix = each.get("pathPrefix") or ""
         if not prefix:
@@ -238,14 +239,16 @@ def _validate_sources(behaviour: ServedBehaviour, spec: Object) -> Errors:
             break
         if ".." in prefix.split("/"):
             yield invalid_value(f"spec.allowedHostPaths[{index}]", prefix, "must not contain '..'")
-    for index, each in enumerate(spec.get("allowedFlexVolumes") or ()):
-        if not each.get("driver"):
-            path = f"spec.allowedFlexVolumes.allowedFlexVolumes[{index}].driver"
-            yield required(path, "must specify a driver")
-    for index, each in enumerate(spec.get("allowedCSIDrivers") or ()):
-        yield from validate_driver(
-            behaviour, f"spec.allowedCSIDrivers.allowedCSIDriver[{index}].name", each.get("name") or ""
-        )
+
+
+_DRIVERS: Final = table(
+    row(
+        "allowedFlexVolumes[]",
+        row("driver", must.be_given("must specify a driver")),
+        told="allowedFlexVolumes.allowedFlexVolumes",
+    ),
+    row("allowedCSIDrivers[]", row("name", DRIVER, zero=""), told="allowedCSIDrivers.allowedCSIDriver"),
+)
 
 
 def _validate_sysctls(spec: Object) -> Errors:

@@ -17,7 +17,7 @@ from simkit.kinds.parts.go_printing.structures import texts
 from simkit.kinds.parts.validation.fields import alone, repeats, validate_qualified_webhook, validate_text
 from simkit.kinds.parts.validation.ip import PORT_RANGE
 from simkit.kinds.parts.validation.object_meta import LABEL_SELECTOR, validate_label_selector
-from simkit.kinds.rules import REQUIRED, by, distinct, must, placed, row, table
+from simkit.kinds.rules import REQUIRED, by, distinct, fields, must, placed, row, table
 from simkit.kinds.strategy import WHOLE, MetadataChecks, Strategy
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import api_group
@@ -95,19 +95,7 @@ MATCH: Final = table(
 _FORM = "; desired format: https://host[/path]"
 
 
-def validate_client(path: str, client: Object) -> Errors:
-    """The errors of a client configuration."""
-    url, service = client.get("url"), client.get("service")
-    if (url is None) == (service is None):
-        yield required(path, "exactly one of url or service is required")
-    elif url is not None:
-        yield from validate_url(f"{path}.url", url)
-    elif service is not None:
-        yield from validate_service(f"{path}.service", service)
-
-
-def validate_url(path: str, url: str) -> Errors:
-    """The errors of the URL of a webhook."""
+def _validate_url(behaviour: ServedBehaviour, path: str, url: str) -> Errors:
     try:
         parts = urlsplit(url)
     except ValueError as error:
@@ -126,22 +114,7 @@ def validate_url(path: str, url: str) -> Errors:
         yield invalid_value(path, parts.query, "query parameters are not permitted in the URL")
 
 
-def validate_service(path: str, service: Object) -> Errors:
-    """The errors of the service of a webhook.
-
-    kube-apiserver takes name and namespace for each other: it says of a missing name that the namespace is missing.
-    """
-    for name, other in (("name", "namespace"), ("namespace", "name")):
-        if not service.get(other):
-            yield required(f"{path}.{name}", f"service {name} is required")
-    if not 1 <= service["port"] <= 65535:
-        yield invalid_value(f"{path}.port", service["port"], f"port is not valid: {PORT_RANGE}")
-    text = service.get("path")
-    if text and text != "/":
-        yield from _validate_path(f"{path}.path", text)
-
-
-def _validate_path(path: str, text: str) -> Errors:
+def _validate_path(behaviour: ServedBehaviour, path: str, text: str) -> Errors:
     if text == "//":
         yield invalid_value(path, text, "segment[0] may not be empty")
         return
@@ -152,6 +125,25 @@ def _validate_path(path: str, text: str) -> Errors:
             yield invalid_value(path, text, f"segment[{index}] may not be empty")
             continue
         yield from (invalid_value(path, text, f"segment[{index}]: {why}") for why in dns_subdomain(step))
+
+
+_ONE: Final = must.be_set("exactly one of url or service is required")
+CLIENT: Final = table(
+    row("", _ONE, unless=lambda client: (client.get("url") is None) != (client.get("service") is None)),
+    row("url", by(_validate_url), unless=fields.present("service"), empty=True),
+    row(
+        "service",
+        row("name", must.be_set("service name is required"), unless=fields.given("namespace"), zero=""),
+        row("namespace", must.be_set("service namespace is required"), unless=fields.given("name"), zero=""),
+        row("port", must.be_between(1, 65535, f"port is not valid: {PORT_RANGE}")),
+        row("path", by(_validate_path), unless=fields.equal("path", "/")),
+        unless=fields.present("url"),
+    ),
+)
+"""The check of the client configuration of a webhook.
+
+kube-apiserver takes name and namespace for each other: it says of a missing name that the namespace is missing.
+"""
 
 
 _BETA: Final = f"{api_group('admissionregistration')}/v1beta1"
@@ -165,6 +157,7 @@ _POLICIES: Final = table(
     row("matchPolicy", must.be_one_of("Equivalent", "Exact"), empty=True),
 )
 _TIMEOUT: Final = row("timeoutSeconds", must.be_between(1, 30, "the timeout value must be between 1 and 30 seconds"))
+_CLIENT: Final = row("clientConfig", CLIENT, zero={})
 _REINVOCATION: Final = row("reinvocationPolicy", must.be_one_of("IfNeeded", "Never"), empty=True)
 
 
@@ -288,7 +281,7 @@ def _validate_fields(behaviour: ServedBehaviour, path: str, webhook: Object, opt
     for name in _SELECTORS:
         yield from validate_label_selector(behaviour, webhook[name], f"{path}.{name}", any_value=options.any_value)
     yield from placed(path, _REINVOCATION(behaviour, webhook))
-    yield from validate_client(f"{path}.clientConfig", webhook.get("clientConfig") or {})
+    yield from placed(path, _CLIENT(behaviour, webhook))
 
 
 def validate_review_versions(path: str, versions: Sequence[str], *, recognized: bool) -> Errors:

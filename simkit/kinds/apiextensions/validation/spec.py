@@ -20,7 +20,7 @@ from simkit.kinds.apiextensions.validation.schema import (
     validate_set,
 )
 from simkit.kinds.apiextensions.validation.structural import levels, unreadable, validate_structure
-from simkit.kinds.parts.admission_requests import validate_client, validate_review_versions
+from simkit.kinds.parts.admission_requests import CLIENT, validate_review_versions
 from simkit.kinds.parts.go_printing.structures import structure, structures
 from simkit.kinds.rules import REQUIRED, Check, by, fields, must, placed, row, table
 from simkit.meta.behaviour import ServedBehaviour
@@ -51,7 +51,7 @@ def _conversion(*, recognized: bool) -> Check:
         row(
             _CLIENT,
             must.be_given("required when strategy is set to Webhook", pointer=True),
-            by(lambda _, path, client: validate_client(path, client)),
+            CLIENT,
             when=_HOOKED,
             told=_SHOWN_CLIENT,
         ),

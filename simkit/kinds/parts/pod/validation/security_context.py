@@ -139,7 +139,6 @@ def _sysctl_rule(behaviour: ServedBehaviour) -> str:
     return f"must have at most 253 characters and match regex {pattern}"
 
 
-_LONGEST_CREDENTIAL: Final = 64 * 1024
 _OLD_DOMAIN: Final = re.compile(r"""[^\\/:*?"<>|.][^\\/:*?"<>|]{0,14}""")
 _LABEL: Final = "[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?"
 _DOMAIN: Final = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
@@ -195,14 +194,6 @@ APP_ARMOR: Final = table(
 """The check of an AppArmor profile."""
 
 
-def _validate_credentials(behaviour: ServedBehaviour, path: str, credentials: str) -> Errors:
-    if not credentials:
-        yield invalid_value(path, credentials, "gmsaCredentialSpec cannot be an empty string")
-    elif len(credentials.encode()) > _LONGEST_CREDENTIAL:
-        text = f"gmsaCredentialSpec size must be under {_LONGEST_CREDENTIAL // 1024} KiB"
-        yield invalid_value(path, credentials, text)
-
-
 def _validate_windows_user(behaviour: ServedBehaviour, path: str, user: str) -> Errors:
     if not user:
         yield invalid_value(path, user, "runAsUserName cannot be an empty string")
@@ -234,7 +225,12 @@ def _validate_windows_user(behaviour: ServedBehaviour, path: str, user: str) -> 
 
 _WINDOWS: Final = table(
     row("gmsaCredentialSpecName", must.be(dns_subdomain), empty=True),
-    row("gmsaCredentialSpec", by(_validate_credentials), empty=True),
+    row(
+        "gmsaCredentialSpec",
+        must.hold(bool, "gmsaCredentialSpec cannot be an empty string"),
+        must.hold(lambda given: len(given.encode()) <= 64 * 1024, "gmsaCredentialSpec size must be under 64 KiB"),
+        empty=True,
+    ),
     row("runAsUserName", by(_validate_windows_user), empty=True),
 )
 ID: Final = must.be_between(0, 2**31 - 1)

@@ -207,7 +207,7 @@ _MANAGED_DISK: Final = _starts(
 _BLOB: Final = _starts("https://", "https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd")
 
 
-def validate_driver(behaviour: ServedBehaviour, path: str, name: str) -> Errors:
+def _validate_driver(behaviour: ServedBehaviour, path: str, name: str) -> Errors:
     """The errors of the name of a storage driver."""
     if not name:
         yield required(path)
@@ -218,7 +218,7 @@ def validate_driver(behaviour: ServedBehaviour, path: str, name: str) -> Errors:
     yield from (invalid_value(path, name, detail) for detail in dns_subdomain(name.lower()))
 
 
-DRIVER: Final = by(validate_driver)
+DRIVER: Final = by(_validate_driver)
 _LABEL: Final = must.be(dns_label)
 
 SOURCES: Final[Mapping[str, Check]] = {
