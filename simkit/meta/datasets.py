@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import gzip
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -42,3 +43,8 @@ def load(name: str) -> Any:
         loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
         return yaml.load(raw, loader)  # noqa: S506 - both of them are safe
     return orjson.loads(gzip.decompress(raw) if name.endswith(".gz") else raw)
+
+
+def lazy(name: str) -> Callable[[], Any]:
+    """A reader of one bundled file that decodes it once, when it is first asked."""
+    return cache(partial(load, name))

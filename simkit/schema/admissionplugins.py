@@ -5,19 +5,15 @@ Upstream: pkg/kubeapiserver/options/plugins.go, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 from simkit.meta import datasets
 from simkit.schema.feature_gates import is_enabled
 from simkit.schema.releases import minor_of
 
-
-@cache
-def _table() -> Mapping[str, Mapping[str, Any]]:
-    table: Mapping[str, Mapping[str, Any]] = datasets.load("api/releases/admission.json")
-    return table
+_table: Final[Callable[[], Mapping[str, Mapping[str, Any]]]] = datasets.lazy("api/releases/admission.json")
 
 
 @cache

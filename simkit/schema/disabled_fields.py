@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import repeat
 from typing import Any, Final
 
@@ -66,11 +66,8 @@ class Node:
         object.__setattr__(self, "names", frozenset(self.leaves))
 
 
-@cache
-def gated_fields() -> Mapping[str, Mapping[str, Any]]:
-    """The gates of each field, by type and field: ``gates`` (one must be on) and ``instead`` (the value otherwise)."""
-    table: Mapping[str, Mapping[str, Any]] = datasets.load("api/releases/gated-fields.json")
-    return table
+gated_fields: Final[Callable[[], Mapping[str, Mapping[str, Any]]]] = datasets.lazy("api/releases/gated-fields.json")
+"""The gates of each field, by type and field: ``gates`` (one must be on) and ``instead`` (the value otherwise)."""
 
 
 class FieldGates:

@@ -5,7 +5,7 @@ Upstream: k8s.io/component-base/featuregate/feature_gate.go, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final, Literal, NamedTuple
@@ -43,10 +43,7 @@ class Change(NamedTuple):
     gate: Gate | None
 
 
-@cache
-def _lives() -> Mapping[str, Sequence[Sequence[Any]]]:
-    lives: Mapping[str, Sequence[Sequence[Any]]] = datasets.load("api/releases/gates.json")
-    return lives
+_lives: Final[Callable[[], Mapping[str, Sequence[Sequence[Any]]]]] = datasets.lazy("api/releases/gates.json")
 
 
 @cache
@@ -155,11 +152,8 @@ def _warning(gate: Gate, value: bool) -> str:
     return f"Setting {word} feature gate {gate.name}={str(value).lower()}. It will be removed in a future release."
 
 
-@cache
-def _gates() -> Mapping[str, str]:
-    """The gates by version, resource and subresource: ``v1 pods/resize``."""
-    table: Mapping[str, str] = datasets.load("api/releases/gated-subresources.json")
-    return table
+_gates: Final[Callable[[], Mapping[str, str]]] = datasets.lazy("api/releases/gated-subresources.json")
+"""The gates by version, resource and subresource: ``v1 pods/resize``."""
 
 
 def closed_subresources(release: str, settings: Mapping[str, bool]) -> Set[str]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 from simkit.meta import datasets
 from simkit.meta.fielderror import quoted
@@ -53,10 +53,7 @@ def field_text(value: Any) -> str:
     return "" if value is None or isinstance(value, dict | list) else str(value)
 
 
-@cache
-def _table() -> dict[str, Any]:
-    table: dict[str, Any] = datasets.load(f"api/{BASE}/fields.json")
-    return table
+_table: Final[Callable[[], dict[str, Any]]] = datasets.lazy(f"api/{BASE}/fields.json")
 
 
 @cache

@@ -8,7 +8,6 @@ Go's encoding/json, ``Marshal``; the order of fields is that of the types of k8s
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache
 from typing import Any, Final
 
 from simkit.meta import datasets
@@ -25,10 +24,7 @@ _MOST: Final = 64
 """The limits of the orders that are kept for a type: of their fields, and of their number."""
 
 
-@cache
-def _declared() -> Mapping[str, Mapping[str, list[str]]]:
-    found: Mapping[str, Mapping[str, list[str]]] = datasets.load("api/field-order.json.gz")
-    return found
+_declared: Final[Callable[[], Mapping[str, Mapping[str, list[str]]]]] = datasets.lazy("api/field-order.json.gz")
 
 
 class _Ranks(dict[str, int]):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, lru_cache
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 from simkit.meta import datasets
@@ -13,10 +13,7 @@ from simkit.schema.releases import FIRST, LAST, minor_of
 ENDPOINTS: Final = ("healthz", "livez", "readyz")
 
 
-@cache
-def _table() -> Sequence[Mapping[str, Any]]:
-    rows: Sequence[Mapping[str, Any]] = datasets.load("api/releases/health-checks.json")
-    return rows
+_table: Final[Callable[[], Sequence[Mapping[str, Any]]]] = datasets.lazy("api/releases/health-checks.json")
 
 
 def health_checks(release: str, gates: Mapping[str, bool], endpoint: str) -> Sequence[str]:

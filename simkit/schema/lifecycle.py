@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, Literal
@@ -160,10 +160,7 @@ def _reached(removed: str, release: str) -> bool:
 # What is served
 
 
-@cache
-def _served() -> Mapping[str, Any]:
-    table: Mapping[str, Any] = datasets.load("api/releases/served.json")
-    return table
+_served: Final[Callable[[], Mapping[str, Any]]] = datasets.lazy("api/releases/served.json")
 
 
 def rows(release: str) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
@@ -72,10 +72,7 @@ def release_name(text: str) -> str:
     return name
 
 
-@cache
-def _dates() -> Mapping[str, Mapping[str, Any]]:
-    table: Mapping[str, Mapping[str, Any]] = datasets.load("api/releases/releases.json")
-    return table
+_dates: Final[Callable[[], Mapping[str, Mapping[str, Any]]]] = datasets.lazy("api/releases/releases.json")
 
 
 @cache

@@ -6,7 +6,7 @@ Upstream: cmd/kube-apiserver/app/aggregator.go (``apiVersionPriorities``), relea
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, Final, NamedTuple
 
@@ -51,10 +51,7 @@ class Priority(NamedTuple):
     version: int
 
 
-@cache
-def _table() -> Mapping[str, Any]:
-    found: Mapping[str, Any] = datasets.load("api/priorities.json")
-    return found
+_table: Final[Callable[[], Mapping[str, Any]]] = datasets.lazy("api/priorities.json")
 
 
 def priority(group_version: GroupVersion, release: str = BASE) -> Priority:

@@ -7,9 +7,8 @@ plugin/pkg/auth/authorizer/rbac/bootstrappolicy and k8s.io/component-helpers/aut
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from typing import Any, Final
 
 from simkit.logic.rbac.aggregate import with_aggregated_rules
@@ -123,10 +122,7 @@ Permission = tuple[str, str, str, str]
 _EVERY: Final = ("",)
 
 
-@cache
-def _forms() -> Mapping[str, Sequence[Mapping[str, Any]]]:
-    found: Mapping[str, Sequence[Mapping[str, Any]]] = datasets.load("rbac/forms.json")
-    return found
+_forms: Final[Callable[[], Mapping[str, Sequence[Mapping[str, Any]]]]] = datasets.lazy("rbac/forms.json")
 
 
 def in_form(obj: Object, release: str) -> Object:
@@ -208,12 +204,9 @@ _METADATA: Final[Mapping[str, Any]] = {
 }
 
 
-@cache
-def changes() -> Sequence[Mapping[str, Any]]:
-    """The differences: a role (``whole``), some of its rules, or of the subjects of its binding, since or until a
-    release, or with feature gates; in a namespace, or of the cluster."""
-    found: Sequence[Mapping[str, Any]] = datasets.load("rbac/changes.json")
-    return found
+changes: Final[Callable[[], Sequence[Mapping[str, Any]]]] = datasets.lazy("rbac/changes.json")
+"""The differences: a role (``whole``), some of its rules, or of the subjects of its binding, since or until a
+release, or with feature gates; in a namespace, or of the cluster."""
 
 
 def assumed(release: str) -> Iterator[str]:

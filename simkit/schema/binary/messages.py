@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -54,10 +54,7 @@ Packages = Mapping[str, Mapping[str, Mapping[str, str]]]
 """Fields by package, message and name: ``{"pkg": {"Message": {"name": "1 string"}}}``."""
 
 
-@cache
-def _table() -> Packages:
-    table: Packages = datasets.load(f"api/{BASE}/protobuf.json")
-    return table
+_table: Final[Callable[[], Packages]] = datasets.lazy(f"api/{BASE}/protobuf.json")
 
 
 def knows(package: str, name: str) -> bool:

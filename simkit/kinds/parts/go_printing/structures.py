@@ -34,10 +34,7 @@ class Field(NamedTuple):
     last: int = 99
 
 
-@cache
-def _table() -> Mapping[str, str]:
-    found: Mapping[str, str] = datasets.load("api/releases/go-types.json")
-    return found
+_table: Final[Callable[[], Mapping[str, str]]] = datasets.lazy("api/releases/go-types.json")
 
 
 def is_structure(kind: str) -> bool:
