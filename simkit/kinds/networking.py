@@ -21,7 +21,7 @@ from simkit.kinds.parts.copy_on_write import (
 )
 from simkit.kinds.parts.go_printing.structures import structure, texts
 from simkit.kinds.parts.service.validation import reached_at, validate_load_balancer_status
-from simkit.kinds.parts.validation.fields import validate_domain_path, validate_text, wildcard_subdomain
+from simkit.kinds.parts.validation.fields import DOMAIN_PATH, validate_text, wildcard_subdomain
 from simkit.kinds.parts.validation.ip import (
     PORT,
     Network,
@@ -191,7 +191,7 @@ _IN_NAMESPACE: Final = fields.equal("scope", "Namespace")
 _NAMESPACED: Final = must.be_given("`parameters.scope` is set to 'Namespace'", pointer=True)
 _FIELDS: Final = table(
     row("spec.controller", must.be_no_longer_than(250)),
-    row("spec.controller", by(validate_domain_path), zero=""),
+    row("spec.controller", DOMAIN_PATH, zero=""),
     row(
         "spec.parameters",
         table(

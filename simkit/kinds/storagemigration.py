@@ -5,14 +5,14 @@ Follows ``pkg/apis/storagemigration/validation/validation.go``, releases 1.30 (v
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from simkit.kinds.parts.copy_on_write import keep_all_but_own_status, prepared
 from simkit.kinds.parts.go_printing.structures import structures
 from simkit.kinds.parts.validation.fields import CONDITIONS, conditions, shown_conditions, status_of
-from simkit.kinds.rules import FIXED, Check, must, placed, row, validation
+from simkit.kinds.rules import FIXED, must, placed, row, validation
 from simkit.kinds.strategy import CHANGES, WHOLE, MetadataChecks, Strategy, Subresource
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import api_group
@@ -27,15 +27,10 @@ _CONDITIONS: Final = "status.conditions"
 _ENDS: Final = ("Running", "Failed", "Succeeded")
 
 
-def _together(rule: Callable[[str], Sequence[str]]) -> Check:
-    """The check of a text with one error for all that is wrong."""
-    return must.be(lambda text: list(filter(None, [",".join(rule(text))])))
-
-
 _RESOURCE: Final = row(
     "spec.resource",
-    row("resource", must.be_given("resource is required to be set"), _together(dns1035_label)),
-    row("group", _together(dns_subdomain)),
+    row("resource", must.be_given("resource is required to be set"), must.be(dns1035_label, joint=",")),
+    row("group", must.be(dns_subdomain, joint=",")),
 )
 
 

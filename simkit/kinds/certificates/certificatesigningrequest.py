@@ -14,9 +14,9 @@ from typing import Any, Final
 from simkit.kinds.parts.cells import NONE, created, duration
 from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy, own_items
 from simkit.kinds.parts.go_printing.diff import difference
-from simkit.kinds.parts.validation.fields import validate_signer_name
+from simkit.kinds.parts.validation.fields import SIGNER
 from simkit.kinds.parts.validation.pem import certificates_error, octets, request_error
-from simkit.kinds.rules import REQUIRED, by, distinct, first, must, placed, row, table
+from simkit.kinds.rules import by, distinct, first, must, placed, row, table
 from simkit.kinds.strategy import (
     CHANGES,
     MetadataCheck,
@@ -134,9 +134,9 @@ _SIGNER: Final = first(
     table(
         row(
             "signerName",
-            REQUIRED,
             must.hold(lambda signer: signer != _LEGACY, "the legacy signerName is not allowed via this API version"),
-            by(validate_signer_name),
+            SIGNER,
+            zero="",
         ),
         row(
             "expirationSeconds",

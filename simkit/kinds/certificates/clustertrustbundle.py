@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from simkit.kinds.parts.cells import NONE
-from simkit.kinds.parts.validation.fields import validate_immutable_field, validate_signer_name
+from simkit.kinds.parts.validation.fields import SIGNER, validate_immutable_field
 from simkit.kinds.parts.validation.pem import Entry, entries
+from simkit.kinds.rules import placed
 from simkit.kinds.strategy import Strategy, selecting
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.certificate_errors import unreadable
@@ -38,7 +39,7 @@ def _validate_fields(behaviour: ServedBehaviour, obj: Object, signer: str) -> Er
     name = name_of(obj)
     yield from (invalid_value("metadata.name", name, text) for text in _name_texts(name, signer))
     if signer:
-        yield from validate_signer_name(behaviour, "spec.signerName", signer)
+        yield from placed("spec.signerName", SIGNER(behaviour, signer))
 
 
 def _name_texts(name: str, signer: str) -> Sequence[str]:

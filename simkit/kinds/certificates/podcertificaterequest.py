@@ -14,7 +14,7 @@ from simkit.kinds.parts.cells import pairs
 from simkit.kinds.parts.certificates import validate_chain, validate_proven_key, validate_stub_request
 from simkit.kinds.parts.copy_on_write import keep_all_but_own_status, missing, prepared
 from simkit.kinds.parts.go_printing.structures import internal_json
-from simkit.kinds.parts.validation.fields import CONDITIONS, validate_signer_name
+from simkit.kinds.parts.validation.fields import CONDITIONS, SIGNER
 from simkit.kinds.rules import FIXED, must, placed, row, table
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, Subresource, selecting
 from simkit.meta.behaviour import ServedBehaviour
@@ -51,7 +51,7 @@ def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Se
 
 def _validate_new(behaviour: ServedBehaviour, spec: Object) -> Errors:
     signer, most = spec.get("signerName") or "", spec.get("maxExpirationSeconds")
-    yield from validate_signer_name(behaviour, "spec.signerName", signer)
+    yield from placed("spec.signerName", SIGNER(behaviour, signer))
     yield from _validate_annotations(spec.get("unverifiedUserAnnotations"))
     yield from placed("spec", _NAMED(behaviour, spec))
     if most is None:

@@ -14,7 +14,7 @@ from simkit.kinds.parts.admission_expressions import validate_match_condition, w
 from simkit.kinds.parts.cells import columns, count
 from simkit.kinds.parts.copy_on_write import null_where_empty, own_copy, own_items, without_empty
 from simkit.kinds.parts.go_printing.structures import texts
-from simkit.kinds.parts.validation.fields import alone, repeats, validate_qualified_webhook, validate_text
+from simkit.kinds.parts.validation.fields import alone, repeats, validate_text
 from simkit.kinds.parts.validation.ip import PORT_RANGE
 from simkit.kinds.parts.validation.object_meta import LABEL_SELECTOR, validate_label_selector
 from simkit.kinds.rules import REQUIRED, by, distinct, fields, must, placed, row, table
@@ -152,6 +152,14 @@ _EFFECTS: Final = ("None", "NoneOnDryRun")
 _ALL_EFFECTS: Final = ("None", "NoneOnDryRun", "Some", "Unknown")
 _SELECTORS: Final = ("namespaceSelector", "objectSelector")
 _POLICIES: Final = table(
+    row(
+        "name",
+        REQUIRED,
+        must.be(dns_subdomain, joint=","),
+        must.hold(
+            lambda name: name.count(".") > 1, "should be a domain with at least three segments separated by dots"
+        ),
+    ),
     row("rules[]", RULE),
     row("failurePolicy", must.be_one_of(*FAILURE_POLICIES), empty=True),
     row("matchPolicy", must.be_one_of("Equivalent", "Exact"), empty=True),
@@ -270,7 +278,6 @@ def _validate_webhook(
 
 def _validate_fields(behaviour: ServedBehaviour, path: str, webhook: Object, options: ValidationOptions) -> Errors:
     effects = options.effects
-    yield from validate_qualified_webhook(f"{path}.name", webhook.get("name") or "")
     yield from placed(path, _POLICIES(behaviour, webhook))
     given = webhook.get("sideEffects")
     if given is None:

@@ -9,7 +9,7 @@ from simkit.kinds.rules.row import NONE, Check, Needed, Show
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, too_long, too_many, unsupported
 from simkit.meta.fielderror import required as required_field
-from simkit.meta.wording import Text
+from simkit.meta.wording import Text, joined
 
 
 def be_given(detail: Text = "", *, pointer: bool = False) -> Check:
@@ -17,11 +17,13 @@ def be_given(detail: Text = "", *, pointer: bool = False) -> Check:
     return Needed(detail, pointer=pointer)
 
 
-def be(rule: Callable[[str], Sequence[Text]]) -> Check:
-    """The check of a text's format, by a function that returns what is wrong with it."""
+def be(rule: Callable[[str], Sequence[Text]], *, joint: str = "") -> Check:
+    """The check of a text's format, by a function that returns what is wrong with it: one error, where there is a
+    ``joint`` between its parts."""
 
     def check(behaviour: ServedBehaviour, value: str) -> Sequence[FieldError]:
-        return [invalid_value("", value, detail) for detail in rule(value)]
+        wrong = rule(value)
+        return [invalid_value("", value, each) for each in ([joined(joint, wrong)] if joint and wrong else wrong)]
 
     return check
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from simkit.kinds.parts.go_printing.structures import structure, whole_numbers
 from simkit.kinds.parts.pod.template import validate_template
-from simkit.kinds.parts.validation.fields import repeats, validate_domain_path, validate_nonnegative
+from simkit.kinds.parts.validation.fields import DOMAIN_PATH, repeats, validate_nonnegative
 from simkit.kinds.parts.validation.object_meta import QUALIFIED
 from simkit.kinds.rules import Condition, by, fields, items, must, placed, row, table
 from simkit.kinds.rules.row import Row
@@ -269,7 +269,7 @@ JOB_SPEC: Final = table(
         must.be_given("when maxFailedIndexes is specified", pointer=True),
         when=fields.present("maxFailedIndexes"),
     ),
-    row("managedBy", table(by(validate_domain_path), by(_validate_manager_length)), empty=True),
+    row("managedBy", table(DOMAIN_PATH, by(_validate_manager_length)), empty=True),
     row("completionMode", must.be_one_of(*MODES), empty=True),
     row("completions", must.be_given("when completion mode is Indexed", pointer=True), when=_INDEXED),
     row(

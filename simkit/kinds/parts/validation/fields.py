@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, Final
 
 from simkit.kinds.parts.go_printing.structures import number_or_text, texts
-from simkit.kinds.rules import FIXED, Check, distinct, items, must, row, table
+from simkit.kinds.rules import FIXED, REQUIRED, Check, by, distinct, first, items, must, row, table
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import Errors, FieldError, invalid_value, quoted, required, too_long
 from simkit.meta.integers import saturating_int
@@ -77,23 +77,7 @@ def validate_qualified_domain(path: str, name: str) -> Errors:
             yield invalid_value(path, found, joined(",", dns_label(found)))
 
 
-def validate_qualified_webhook(path: str, name: str) -> Errors:
-    """The errors of a webhook's name, which needs three parts."""
-    if not name:
-        yield required(path)
-        return
-    wrong = dns_subdomain(name)
-    if wrong:
-        yield invalid_value(path, name, ",".join(wrong))
-    elif name.count(".") < 2:
-        yield invalid_value(path, name, "should be a domain with at least three segments separated by dots")
-
-
-def validate_domain_path(behaviour: ServedBehaviour, path: str, text: str) -> Errors:
-    """The errors of a path under a domain, such as ``example.com/name``."""
-    if not text:
-        yield required(path)
-        return
+def _validate_domain_path(behaviour: ServedBehaviour, path: str, text: str) -> Errors:
     host, _, rest = text.partition("/")
     if not host or not rest:
         yield invalid_value(path, text, 'must be a domain-prefixed path (such as "acme.io/foo")')
@@ -103,6 +87,8 @@ def validate_domain_path(behaviour: ServedBehaviour, path: str, text: str) -> Er
         yield invalid_value(path, rest, f"Invalid path (regex used for validation is '{_PATH.pattern}')")
 
 
+DOMAIN_PATH: Final = first(REQUIRED, by(_validate_domain_path))
+"""The check of a path under a domain, such as ``example.com/name``."""
 _PERCENT: Final = re.compile("[0-9]+%")
 _PERCENT_RULE: Final = (
     "a valid percent string must be a numeric string followed by an ending '%' "
@@ -190,11 +176,7 @@ _LONGEST_DOMAIN: Final = 253
 _LONGEST: Final = _LONGEST_DOMAIN + 1 + 253 + 63 + 1
 
 
-def validate_signer_name(behaviour: ServedBehaviour, path: str, name: str) -> Errors:
-    """The errors of the name of a signer."""
-    if not name:
-        yield required(path)
-        return
+def _validate_signer(behaviour: ServedBehaviour, path: str, name: str) -> Errors:
     domain, _, rest = name.partition("/")
     if name.count("/") != 1:
         text = "must be a fully qualified domain and path of the form 'example.com/signer-name'"
@@ -217,6 +199,8 @@ def _first_label(path: str, text: str, rule: Callable[[str], Sequence[Text]]) ->
     return [invalid_value(path, text, joined(": ", (told, why))) for why in wrong[1]]
 
 
+SIGNER: Final = first(REQUIRED, by(_validate_signer))
+"""The check of the name of a signer."""
 NO_BACKSTEPS: Final = must.hold(lambda path: ".." not in path.split("/"), "must not contain '..'")
 ABSOLUTE: Final = must.hold(lambda path: path.startswith("/"), "must be an absolute path")
 DESCENDING: Final = table(must.hold(lambda path: not path.startswith("/"), "must be a relative path"), NO_BACKSTEPS)
