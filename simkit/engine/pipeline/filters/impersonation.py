@@ -14,7 +14,8 @@ from simkit.engine.authz.rbac import failed, forbidden_error
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.kinds.parts.go_printing.structures import texts
-from simkit.kinds.parts.validation.fields import validate_domain_path
+from simkit.kinds.parts.validation.fields import DOMAIN_PATH
+from simkit.kinds.rules import placed
 from simkit.meta.attributes import Attributes
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import AUTHENTICATION_GROUP, label
@@ -186,7 +187,8 @@ def _errors(behaviour: ServedBehaviour, extra: Mapping[str, Sequence[str]]) -> I
     for key, values in extra.items():
         if not key:
             yield "impersonating the empty string key in extra is not allowed"
-        errors = aggregate_errors(error.told(behaviour) for error in validate_domain_path(behaviour, "extra.key", key))
+        wrong = placed("extra.key", DOMAIN_PATH(behaviour, key))
+        errors = aggregate_errors(error.told(behaviour) for error in wrong)
         if errors:
             yield f"impersonating an invalid key in extra is not allowed: {errors}"
         if key != key.lower():
