@@ -51,12 +51,11 @@ def _few(most: int, longest: int) -> Check:
 
 
 def _validate_search(behaviour: ServedBehaviour, path: str, search: str) -> Errors:
-    domain, rule = search.removesuffix("."), dns_subdomain
-    if behaviour.applies("relaxed-dns-searches"):
-        if search == ".":
-            return
-        rule = dns_subdomain_with_underscore
-    yield from (invalid_value(path, domain, text) for text in rule(domain))
+    domain, relaxed = search.removesuffix("."), behaviour.applies("relaxed-dns-searches")
+    if relaxed and search == ".":
+        return
+    wrong = dns_subdomain_with_underscore(domain) if relaxed else dns_subdomain(domain)
+    yield from (invalid_value(path, domain, text) for text in wrong)
 
 
 _WITHOUT: Final = fields.equal("dnsPolicy", "None")
