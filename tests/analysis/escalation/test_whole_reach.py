@@ -105,6 +105,11 @@ REACHED: Final[Mapping[str, Objects]] = {
     "workloads of one name, by an apply": granted(
         rule("create,patch", "deployments", groups="apps", names="new,old"), place="ops"
     ),
+    "a missing account made by one identity, its token by another": (
+        GONE,
+        *granted(rule("create", "serviceaccounts"), to="sa:dev/app", name="makes"),
+        *granted(rule("create", "*/token")),
+    ),
     "secrets made by one identity and read by another": (
         *granted(rule("create", "secrets"), to="sa:dev/app", place="ops", name="makes"),
         *granted(rule("create", "serviceaccounts/token"), place="dev", name="becomes"),

@@ -264,11 +264,10 @@ class EscalationGraph:
         with collection_paused(), task("looking at what identities can reach") as looking:
             while waiting:
                 state = waiting.pop()
-                if state in found:
-                    continue
-                found[state] = self.edges(state)
-                looking.advance()
-                waiting += [edge.target for edge in found[state] if edge.target not in found]
+                if state not in found:
+                    found[state] = self.edges(state)
+                    looking.advance()
+                    waiting += [edge.target for edge in found[state] if edge.target not in found]
                 if not waiting and add_joint_steps(self, found, self._parts):
                     waiting += {
                         edge.target: None for edges in found.values() for edge in edges if edge.target not in found
