@@ -96,6 +96,9 @@ REACHED: Final[Mapping[str, Objects]] = {
         rule("bind,escalate,update", "clusterroles", groups=RBAC, names="weak"),
         rule("create", "clusterrolebindings", groups=RBAC),
     ),
+    "secrets of one name that may be read in all namespaces": granted(
+        rule("create", "secrets"), rule("get", "secrets", names="new")
+    ),
     "pods of one name, by an apply": granted(rule("create,patch", "pods", names="new"), place="ops"),
     "secrets of one name, by an apply": granted(rule("create,patch", "secrets", names="new"), place="ops"),
     "bindings of one name, by an apply": granted(

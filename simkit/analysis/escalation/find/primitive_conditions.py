@@ -206,7 +206,7 @@ def _free_name(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iter
         for name in names:
             if facts.get(_resource(made), name, namespace) is None and facts.get(_resource(made), name) is None:
                 yield {"namespace": namespace, "fresh": name}
-                return
+                break
 
 
 def _orphans(*, cluster: bool, by_name: bool) -> Condition:
