@@ -26,6 +26,8 @@ from simkit.logic.rbac.defaults import default_objects
 from simkit.meta import datasets
 from simkit.meta.attributes import Attributes
 from simkit.meta.errors import IncompleteSnapshot, SimkitError
+from simkit.meta.identity import Identity
+from simkit.meta.message import Request
 from simkit.seams.authorization import stated
 from simkit.snapshot.load import load
 from simkit.snapshot.memory import MemorySnapshot
@@ -217,6 +219,25 @@ def test_rules_without_effect() -> None:
         ("dead-rule", (2,)),
         ("unknown-resource", (3,)),
     ]
+
+
+def test_create_with_names_is_for_applies() -> None:
+    """The server checks an apply that creates for create with the name; with patch beside it, the rule is no leftover."""
+    named = rule("create", "configmaps", names="web")
+    objects = [
+        namespace("dev"),
+        role("r", named, rule("patch", "configmaps", names="web")),
+        role("idle", named),
+        *(binding("b", "r", "user:ann", namespace="dev"), binding("c", "idle", "user:bob", namespace="dev")),
+    ]
+    found = audit(world(*objects), checks=["dead-rule"])
+    assert [finding.role.name for finding in found.findings if finding.role] == ["idle"]
+    cluster = scenes.served(*objects)
+    applied = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web", "namespace": "dev"}}
+    for name, code in (("ann", 201), ("bob", 403)):
+        path = "/api/v1/namespaces/dev/configmaps/web?fieldManager=test"
+        request = Request.of("PATCH", path, applied, content_type="application/apply-patch+yaml")
+        assert cluster.fork().perform(request, identity=Identity(name, ("system:authenticated",))).status == code
 
 
 def test_additions_to_the_servers_roles() -> None:

@@ -178,9 +178,11 @@ def dead_rules(survey: Survey, check: Check) -> Iterator[Finding]:
 def _dead_rules(survey: Survey, role: Key) -> dict[int, str]:
     """The rules of a role without effect, in whole or in part, by number, each with the reason."""
     bindings = [binding for binding in survey.index.bindings_of(role) if binding.subjects]
-    reasons = ((number, _why_dead(survey, rule, bindings)) for number, rule in enumerate(survey.rules(role)))
+    rules = survey.rules(role)
+    changes = any({"patch", "update", ALL}.intersection(one.verbs) for one in rules)
+    reasons = ((number, _why_dead(survey, rule, bindings, changes=changes)) for number, rule in enumerate(rules))
     whole = {number: f"does nothing: {why}" for number, why in reasons if why}
-    parts = ((number, list(_dead_parts(survey, rule))) for number, rule in enumerate(survey.rules(role)))
+    parts = ((number, list(_dead_parts(survey, rule))) for number, rule in enumerate(rules))
     partly = {number: f"does nothing in part: {'; '.join(why)}" for number, why in parts if why}
     return dict(sorted({**partly, **whole}.items()))
 
@@ -201,13 +203,16 @@ def _dead_parts(survey: Survey, rule: Rule) -> Iterator[str]:
                 yield f"no request has the verb {verb}"
 
 
-def _why_dead(survey: Survey, rule: Rule, bindings: list[Binding]) -> str:
+def _why_dead(survey: Survey, rule: Rule, bindings: list[Binding], *, changes: bool) -> str:
     literal = [one for one in rule.resources if one.endswith("/*")]
     if literal and len(literal) == len(rule.resources):
         return f"{literal[0]} is not a wildcard; name each subresource, or write */name"
     top_level = all("/" not in resource for resource in rule.resources)
     if rule.resource_names and top_level and set(rule.verbs) <= {"create", "deletecollection"}:
-        return f"{' and '.join(rule.verbs)} requests do not name an object, so resourceNames never match them"
+        if "create" not in rule.verbs:
+            return "deletecollection requests do not name an object, so resourceNames never match them"
+        if not changes:  # an apply, or an update that creates, is checked for create with the name
+            return "create requests name an object only in server-side apply, for which the role lacks patch"
     local = bool(bindings) and all(binding.key.resource != CLUSTER_ROLE_BINDINGS for binding in bindings)
     if local and not is_effective(rule, bindings[0].namespace, survey.catalogue):
         return "a RoleBinding cannot grant access to URLs or to cluster-scoped resources"
