@@ -56,7 +56,8 @@ def gives(value: Any) -> Callable[..., Any]:
     def given(*_: Any) -> Any:
         return value
 
-    given.__name__ = f"gives_{value!r}"
+    shown = repr(value) if value is None or isinstance(value, str | bytes | int | float) else type(value).__name__
+    given.__name__ = f"gives_{shown}"
     return given
 
 
