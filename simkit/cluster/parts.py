@@ -16,7 +16,7 @@ from simkit.cluster.access import Access
 from simkit.cluster.controllers import controllers
 from simkit.cluster.extensions import Extensions, performing
 from simkit.cluster.options import Options
-from simkit.cluster.plugins import plugins, read_settings
+from simkit.cluster.plugins import plugins
 from simkit.cluster.releases import catalogue_of
 from simkit.cluster.store_snapshot import Indexers, StoreSnapshot
 from simkit.engine.admission.chain import Chain
@@ -184,7 +184,11 @@ def _engine(server: ControlPlane) -> Engine:
 
 def _admission_settings(server: ControlPlane) -> Mapping[str, Mapping[str, Any]]:
     file = server.options.admission_control_config_file
-    return read_settings(file) if file is not None else {}
+    if file is None:
+        return {}
+    from simkit.cluster.plugin_settings import read_settings
+
+    return read_settings(file)
 
 
 def _limits(server: ControlPlane) -> MaxInFlight | FlowControl:

@@ -1,11 +1,8 @@
-"""The admission plugins, the order in which they are called, those that are on, and their settings in the file of
-``--admission-control-config-file``.
-"""
+"""The admission plugins, the order in which they are called, those that are on, and what their settings mean."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from simkit.cluster import bootstrap
@@ -64,8 +61,6 @@ from simkit.engine.admission.webhook import MutatingAdmissionWebhook, Restore, V
 from simkit.engine.admission.webhook_calls import WebhookClient
 from simkit.engine.pipeline.verbs.request_object import stored_form
 from simkit.engine.pipeline.verbs.server_writes import charge_quota
-from simkit.language.yaml.complaints import BrokenText
-from simkit.language.yaml.small_files import value_of_bytes
 from simkit.logic.podsecurity.policy import PREFIX, Policy, policy_of
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource
@@ -260,28 +255,6 @@ def _check(flag: str, name: str, release: str, registry: PartRegistry[Maker]) ->
     else:
         hint = f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(known)}"
     raise SimkitError(f'--{flag}-admission-plugins: plugin "{name}" is unknown; {hint}')
-
-
-def read_settings(path: str | Path) -> dict[str, Settings]:
-    """The settings in a file, by plugin. Raises SimkitError for a file that cannot be read."""
-    path = Path(path)
-    found: dict[str, Settings] = {}
-    for plugin in _document(path).get("plugins") or ():
-        settings = plugin.get("configuration")
-        if settings is None and plugin.get("path"):
-            settings = _document(path.parent / plugin["path"])
-        found[plugin.get("name", "")] = settings or {}
-    return found
-
-
-def _document(path: Path) -> Mapping[str, Any]:
-    try:
-        document = value_of_bytes(path.read_bytes())
-    except (OSError, BrokenText) as error:
-        raise SimkitError(f"the settings of admission plugins cannot be read from {path}: {error}") from None
-    if not isinstance(document, Mapping):
-        raise SimkitError(f"{path} holds no settings of admission plugins")
-    return document
 
 
 def pod_security(settings: Settings) -> tuple[Policy, Exemptions]:

@@ -12,7 +12,7 @@ import pytest
 import simkit
 from simkit.analysis.findings.suppress import read_suppressions
 from simkit.cluster.nodes import read_config
-from simkit.cluster.plugins import read_settings
+from simkit.cluster.plugin_settings import read_settings
 from simkit.engine.egress.files import load_kubeconfig
 from simkit.engine.pipeline.audit.policy import load as load_policy
 from simkit.logic.lifecycle.reading import read_history

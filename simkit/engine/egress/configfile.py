@@ -36,8 +36,12 @@ def parse(content: bytes, model: type[Document], kind: str, source: str) -> Docu
     try:
         return model.model_validate(document)
     except ValidationError as error:
-        errors = "; ".join(map(_error, error.errors()))
-        raise SimkitError(f"{failed}: {source}: strict decoding error: {errors}") from error
+        raise SimkitError(f"{failed}: {source}: strict decoding error: {told_errors(error)}") from error
+
+
+def told_errors(error: ValidationError) -> str:
+    """The format errors of a document, each with its place."""
+    return "; ".join(map(_error, error.errors()))
 
 
 def refuse(errors: Sequence[FieldError], source: str) -> None:

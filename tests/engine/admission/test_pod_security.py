@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import simkit
+from simkit.cluster.options import Options
+from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request, Response
 from tests.engine.admission.objects import change, obj, pod, refusal
@@ -94,6 +99,30 @@ plugins:
     defaults: {enforce: baseline}
     exemptions: {namespaces: [trusted], usernames: [root], runtimeClasses: [kata]}
 """
+
+
+@pytest.mark.parametrize(
+    ("plugins", "place"),
+    [
+        ("5", "plugins: "),
+        ("[5]", "plugins[0]: "),
+        ("[{name: 5}]", "plugins[0].name: "),
+        ("[{name: PodSecurity, path: 5}]", "plugins[0].path: "),
+        ("[{name: PodSecurity, configuration: 5}]", "plugins[0].configuration: "),
+        ("[{name: PodSecurity, configuration: {defaults: 5}}]", "defaults: "),
+        ("[{name: PodSecurity, configuration: {exemptions: {namespaces: 5}}}]", "exemptions.namespaces: "),
+        ("[{name: ResourceQuota, configuration: {limitedResources: [5]}}]", "limitedResources[0]: "),
+        ("[{name: PodNodeSelector, configuration: {podNodeSelectorPluginConfig: [a]}}]", "podNodeSelectorPluginConfig"),
+        ("[{name: PodTolerationRestriction, configuration: {default: {a: b}}}]", "default: "),
+        ("[{name: Other, configuration: 5}]", "plugins[0].configuration: "),
+    ],
+)
+def test_settings_of_wrong_types_are_told_at_their_place(plugins: str, place: str, tmp_path: Path) -> None:
+    """No fault of the server's own, and no settings that are silently not there."""
+    path = tmp_path / "admission.yaml"
+    path.write_text(f"{{apiVersion: apiserver.config.k8s.io/v1, kind: AdmissionConfiguration, plugins: {plugins}}}")
+    with pytest.raises(SimkitError, match=re.escape(place)):
+        simkit.Cluster(options=Options(admission_control_config_file=path))
 
 
 def test_exemptions_and_defaults_come_from_a_file(making: Any, tmp_path: Path) -> None:
