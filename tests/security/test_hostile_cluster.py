@@ -53,6 +53,7 @@ def test_commands_of_findings_are_run_by_a_shell_as_they_are_meant(dump: Dump, t
         assert set(rest) - set(LABELLED if call[0] == "label" else ()) <= names | CHOSEN
 
 
+@pytest.mark.slow
 def test_commands_of_cuts_are_run_by_a_shell_as_they_are_meant(dump: Dump, tmp_path: Path) -> None:
     """So do the commands of a cut, and those in the comments of its YAML."""
     made = cut(dump.snapshot(), goal="all secrets", direct=True)
@@ -63,6 +64,7 @@ def test_commands_of_cuts_are_run_by_a_shell_as_they_are_meant(dump: Dump, tmp_p
     assert {call[0] for call in calls} <= {"delete", "patch", "apply"}
 
 
+@pytest.mark.slow
 def test_yaml_of_cuts_and_proposals_holds_nothing_but_their_objects(dump: Dump, tmp_path: Path) -> None:
     """No name ends the comment in which the command stands."""
     for made in (
@@ -85,6 +87,7 @@ def test_a_name_is_one_word(name: str, command: str) -> None:
     assert kubectl_command("delete", "roles", name, "a") == command
 
 
+@pytest.mark.slow
 def test_notebooks_show_names_as_names(dump: Dump) -> None:
     """HTML of results has no element and no attribute that a name brought along."""
     snapshot = dump.snapshot()

@@ -88,6 +88,7 @@ def test_every_output_shows_names_as_names(
         assert page.attributes <= {"class", "style"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROSE)
 def test_explanations_and_commands_show_names_as_names(
     name: str, files: dict[str, str], capsys: pytest.CaptureFixture[str]

@@ -40,7 +40,7 @@ def test_a_definition_is_served_when_its_request_is_answered(monkeypatch: pytest
     def slow(custom: CustomResources, changes: Any) -> None:
         other = Thread(target=cluster.get, args=("namespace", "default"))
         other.start()
-        other.join(60)
+        other.join(1)  # it may wait for what goes on here
         learn(custom, changes)
 
     monkeypatch.setattr(CustomResources, "_learn", slow)
