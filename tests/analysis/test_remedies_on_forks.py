@@ -143,7 +143,7 @@ def test_the_cause_is_the_role_that_contributes_the_rule() -> None:
     demo = cluster_of("demo")
     first, plan, cut = demo.causes()[0], demo.remediation_plan(best=1), demo.cut("cluster-admin")
     assert (first.key.name, first.kind, first.closes, len(first.remedy.effect)) == (
-        *("pellowick:edit-sharing", "role rule", 48, 21),
+        *("pellowick:edit-sharing", "role rule", 45, 21),
     )
     assert plan[0].change.key == cut.removals[0].key == first.key
     assert "nobody" not in first.text + first.remedy.text
