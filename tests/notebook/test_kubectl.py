@@ -48,7 +48,7 @@ def test_kubectl_of_the_machine_talks_to_the_cluster(cluster: simkit.Cluster) ->
 @needs_kubectl
 def test_a_command_that_follows_is_ended(cluster: simkit.Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     """A cell has to end, and says that it was ended."""
-    monkeypatch.setattr(program, "_FOLLOWING", 2)
+    monkeypatch.setattr(program, "_FOLLOWING", 6)
     followed = kubectl(cluster, "get ns -w -o name")
     assert followed.text.startswith("namespace/")
     assert followed.text.endswith("kubectl in a terminal\n")
